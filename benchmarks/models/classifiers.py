@@ -1,4 +1,4 @@
-"""Training steps of image classifiers: ResNet-20, a bottleneck of ResNet-50, separable convolutions as in MobileNet.
+"""Training steps of image classifiers: ResNet-20, ResNet-50 and one of its bottlenecks, separable convolutions.
 
 Convolutions, each with batch normalisation, in residual blocks; cross-entropy; SGD with momentum.
 """
@@ -12,6 +12,8 @@ from benchmarks.models import steps
 CASES = {
     "ResNet-20, step": {"model": "resnet", "batch": 32, "side": 32, "width": 16, "depth": 3},
     "ResNet-50's bottleneck, step": {"model": "bottleneck", "batch": 4, "side": 28, "width": 128, "depth": 1},
+    "ResNet-50, step": {"model": "resnet50", "batch": 8, "side": 224, "width": 64, "depth": 6},
+    "ResNet-50 on 32x32, step": {"model": "resnet50", "batch": 8, "side": 32, "width": 64, "depth": 6},
     "MobileNet, step": {"model": "mobilenet", "batch": 16, "side": 64, "width": 16, "depth": 1},
 }
 SMALL = {"batch": 2, "side": 8, "width": 2, "depth": 1}
@@ -29,11 +31,15 @@ class Conv(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Convolutions one after the other; `residual`: the input (through `shortcut`) is added before the last relu."""
+    """Convolutions one after the other; `residual`: the input (through `shortcut`) is added before the last relu.
+
+    `pooled`: the greatest of 3x3, of every other row and column, is what the next block gets.
+    """
 
     path: list[Conv]
     residual: bool = False
     shortcut: Conv | None = None
+    pooled: bool = False
 
 
 def resnet(conv, width, depth):
@@ -53,6 +59,19 @@ def bottleneck(conv, width, depth):
     return wide, wide, [Block(path, True)]
 
 
+def resnet50(conv, width, depth):
+    blocks, before = [Block([conv(7, 3, width, 2)], pooled=True)], width
+    for level, longest in enumerate((3, 4, 6, 3)):
+        narrow, wide = width << level, width << level + 2
+        for i in range(min(longest, depth)):
+            stride = 2 if level and not i else 1
+            shortcut = None if i else conv(1, before, wide, stride)
+            path = [conv(1, before, narrow), conv(3, narrow, narrow, stride), conv(1, narrow, wide)]
+            blocks.append(Block(path, True, shortcut))
+            before = wide
+    return 3, before, blocks
+
+
 def mobilenet(conv, width, depth):
     blocks, before = [Block([conv(3, 3, width, 2)])], width
     for factor, stride in ((2, 1), (4, 2), (4, 1), (8, 2), (8, 1), (8, 1)):
@@ -69,9 +88,8 @@ def data(model, batch, side, width, depth):
         fan_in = size * size * (1 if depthwise else before)
         return Conv(next(numbers), filters * np.float32((2 / fan_in) ** 0.5), stride, depthwise)
 
-    before, after, blocks = {"resnet": resnet, "bottleneck": bottleneck, "mobilenet": mobilenet}[model](
-        conv, width, depth
-    )
+    models = {each.__name__: each for each in (resnet, bottleneck, resnet50, mobilenet)}
+    before, after, blocks = models[model](conv, width, depth)
     head = rng.standard_normal((after, CLASSES), np.float32) / np.float32(after**0.5), np.zeros(CLASSES, np.float32)
     x = rng.random((batch, side, side, before), np.float32)
     return {"x": x, "labels": rng.integers(0, CLASSES, batch).astype(np.int32), "blocks": blocks, "head": head}
@@ -87,7 +105,7 @@ def channels(conv):
     return conv.filters.shape[2 if conv.depthwise else 3]
 
 
-def features(h, blocks, normed, relu):
+def features(h, blocks, normed, relu, pooled):
     """All blocks in a library's terms; normed(h, conv) is the convolution with batch normalisation."""
     for block in blocks:
         before = h
@@ -96,7 +114,7 @@ def features(h, blocks, normed, relu):
         h = normed(h, block.path[-1])
         if block.residual:
             h = h + (before if block.shortcut is None else normed(before, block.shortcut))
-        h = relu(h)
+        h = pooled(relu(h)) if block.pooled else relu(h)
     return h
 
 
@@ -115,8 +133,11 @@ def tensorflow(tf, stage, x, labels, blocks, head):
             h = tf.nn.conv2d(h, filters[each.number], each.stride, "SAME")
         return norms[each.number](h, training=True)
 
+    def pooled(h):
+        return tf.nn.max_pool2d(h, 3, 2, "SAME")
+
     def loss_of(x, labels):
-        h = tf.reduce_mean(features(x, blocks, normed, tf.nn.relu), axis=[1, 2])
+        h = tf.reduce_mean(features(x, blocks, normed, tf.nn.relu, pooled), axis=[1, 2])
         logits = tf.matmul(h, w) + b
         return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
 
@@ -148,7 +169,10 @@ def jax(jax, stage, x, labels, blocks, head):
             factor = jax.lax.rsqrt(variance + EPSILON) * gains[each.number]
             return (h - mean) * factor + offsets[each.number]
 
-        logits = features(x, blocks, normed, jax.nn.relu).mean((1, 2)) @ w + b
+        def pooled(h):
+            return jax.lax.reduce_window(h, -jnp.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
+
+        logits = features(x, blocks, normed, jax.nn.relu, pooled).mean((1, 2)) @ w + b
         return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1).mean(), kept
 
     weights = [filters, gains, offsets, list(head)]
@@ -169,14 +193,18 @@ def torch(torch, stage, x, labels, blocks, head):
     def normed(h, each):
         i, size = each.number, each.filters.shape[0]
         padding = size // 2
-        if each.stride == 2 and size == 3:  # as the others pad "SAME"
-            h, padding = functional.pad(h, (0, 1, 0, 1)), 0
+        if each.stride == 2 and size > 1:  # as the others pad "SAME"
+            before = (size - 2) // 2
+            h, padding = functional.pad(h, 2 * (before, size - 2 - before)), 0
         groups = h.shape[1] if each.depthwise else 1
         h = functional.conv2d(h, filters[i], None, each.stride, padding, 1, groups)
         return functional.batch_norm(h, *kept[i], gains[i], offsets[i], True, 1 - KEEPING, EPSILON)
 
+    def pooled(h):
+        return functional.max_pool2d(functional.pad(h, (0, 1, 0, 1)), 3, 2)  # relu's: none is less than what pads
+
     def loss_of(x, labels):
-        h = features(x, blocks, normed, functional.relu).mean((2, 3))
+        h = features(x, blocks, normed, functional.relu, pooled).mean((2, 3))
         return functional.cross_entropy(torch.addmm(b, h, w), labels)
 
     optimizer = torch.optim.SGD([*filters, *gains, *offsets, w, b], RATE, DECAY, fused=True)

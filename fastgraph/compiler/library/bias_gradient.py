@@ -9,7 +9,7 @@ stay in registers. It pays where the rows are in memory anyway; elsewhere fusion
 
 from __future__ import annotations
 
-from fastgraph.compiler.library.register_blocks import ADD, Text, block_call, over_blocks, vectors
+from fastgraph.compiler.library.register_blocks import ADD, SharedText, block_call, over_blocks, vectors
 from fastgraph.graph.ir import Node
 
 CHUNKS = 16
@@ -30,25 +30,26 @@ def is_column_sum(node: Node, source: tuple[int, ...], result: tuple[int, ...]) 
     return axes is not None and sorted(a % len(source) for a in axes) == list(range(len(source) - 1))
 
 
-def source(n: int) -> str:
+def source(n: int) -> SharedText:
     """The kernel that sums chunks of rows of n numbers: part[chunk] = sum of its rows. One size: the number of rows."""
-    text = Text()
+    text = SharedText("total")
     lanes, tail, n_vectors, each = vectors(n)
-    text("x = buffers[0]", "part = buffers[1]", "total = sizes[0]")
+    text("x = buffers[0]", "part = buffers[1]")
+    text.number("n", n)
     text("one = local_float32(1)", "one[0] = float32(1.0)", "ones = pointer_float32(one, 0)")
-    text(f"length = (total + {CHUNKS - 1}) // {CHUNKS}")
+    text(f"share = (total + {CHUNKS - 1}) // {CHUNKS}")
     text.open("for chunk in range(begin, end):")
-    text.open(f"for e in range(chunk * {n}, (chunk + 1) * {n}):")
+    text.open("for e in range(chunk * n, (chunk + 1) * n):")
     text("part[e] = float32(0.0)")
     text.close()
-    text("low = min(chunk * length, total)", "high = min(low + length, total)")
+    text("low = min(chunk * share, total)", "high = min(low + share, total)")
     text.open(f"for row in range(low, high, {ROWS}):")
     text(f"rows = min({ROWS}, high - row)")
 
     def call(v: str, n_v: int, last: int) -> str:
-        x, out = f"pointer_float32(x, row * {n} + {v})", f"pointer_float32(part, chunk * {n} + {v})"
-        return block_call(1, n_v, lanes, last, ADD, "ones", x, out, "0, 0", f"rows, 0, {n}")
+        x, out = f"pointer_float32(x, row * n + {v})", f"pointer_float32(part, chunk * n + {v})"
+        return block_call(1, n_v, lanes, last, ADD, "ones", x, out, "0, 0", "rows, 0, n")
 
     over_blocks(text, n_vectors, each, lanes, tail, call, looped=False)
     text.close(2)
-    return text.source()
+    return text

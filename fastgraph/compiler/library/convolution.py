@@ -1,8 +1,8 @@
 """Convolutions -> steps: which of them have kernels of register blocks, and those.
 
-Rule: such a kernel is special to the filter's extents, the strides and dilations, and to the CPU's vector width; batch
-and image are run-time sizes. What it does not do (other dtypes, filters of unknown size, groups of few channels) is
-left to the op's loop nest.
+Rule: such a kernel is special to the blocks of registers that it is made of, which are the CPU's; batch, image,
+channels, window and strides are run-time sizes, so that a network's convolutions are few kernels. What it does not do
+(other dtypes, filters of unknown size, groups of few channels) is left to the op's loop nest.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from fastgraph.compiler.library import bias_gradient
 from fastgraph.compiler.library.convolution_filter_gradient import FilterGradient, combined
 from fastgraph.compiler.library.convolution_forward import Correlation, few_filter, turned_filter
-from fastgraph.compiler.library.register_blocks import BIAS, BIAS_RELU, STORE, Geometry
+from fastgraph.compiler.library.register_blocks import BIAS, BIAS_RELU, STORE, Geometry, SharedText
 from fastgraph.compiler.program.kernel_spec import KernelSpec
 from fastgraph.compiler.program.program import KernelStep, Size
 from fastgraph.graph.ir import Node, Value
@@ -87,7 +87,7 @@ def steps(
     cost = flops / FLOPS_NS + 0.3 * max(g.c, g.f)
     made.append(
         _step(
-            node, (number(source), number(weights), *more), number(target), kernel.source(),
+            node, (number(source), number(weights), *more), number(target), kernel.text(),
             [Size(1, (s,)) for s in sizes], rows, cost, (Size(1, ((number(target), g.rank),)),), flops,
         )
     )  # fmt: skip
@@ -106,15 +106,15 @@ def _filter_steps(
     cost = flops / FLOPS_NS
     made = [
         _step(
-            node, (number(x), number(dy)), part, kernel.source(), [Size(1, (s,)) for s in dims], Size(kernel.units),
+            node, (number(x), number(dy)), part, kernel.text(), [Size(1, (s,)) for s in dims], Size(kernel.units),
             cost, (Size(1, pixels),), flops,
         )
     ]  # fmt: skip
     if kernel.chunks > 1:
         n = -(-g.filter_size // 256)
         adds = 256.0 * kernel.chunks
-        sizes = (Size(g.filter_size), Size(kernel.chunks))
-        made.append(_step(node, (part,), number(filter), combined(), sizes, Size(n), 0.05 * adds, (), adds))
+        text = combined(g.filter_size, kernel.chunks)
+        made.append(_step(node, (part,), number(filter), text, (), Size(n), 0.05 * adds, (), adds))
     return made
 
 
@@ -137,8 +137,8 @@ def column_sum(
         (rows,),
         n / bias_gradient.CHUNKS,
     )
-    sizes = (Size(n), Size(bias_gradient.CHUNKS))
-    last = _step(node, (part,), number(node.outputs[0]), combined(), sizes, Size(-(-n // 256)), 2.0 * n, ())
+    text = combined(n, bias_gradient.CHUNKS)
+    last = _step(node, (part,), number(node.outputs[0]), text, (), Size(-(-n // 256)), 2.0 * n, ())
     return [first, last]
 
 
@@ -146,16 +146,17 @@ def _step(
     node: Node,
     inputs: tuple[int, ...],
     output: int,
-    source: str,
-    sizes: Sequence[Size],
+    text: SharedText,
+    dims: Sequence[Size],
     extent: Size,
     cost: float,
     cost_dims: tuple[Size, ...],
     operations: float = 0.0,
 ) -> KernelStep:
+    source, sizes = text.source(), (*dims, *map(Size, text.numbers.values()))
     imports = tuple(name for name in _IMPORTS if name in source)
     spec = KernelSpec(source, ("float32",) * (len(inputs) + 1), len(sizes), imports)
     return KernelStep(
-        inputs=inputs, outputs=(output,), nodes=(node,), kernel=spec, buffers=(*inputs, output), sizes=tuple(sizes),
+        inputs=inputs, outputs=(output,), nodes=(node,), kernel=spec, buffers=(*inputs, output), sizes=sizes,
         extent=extent, cost=cost, cost_dims=cost_dims, operations=operations,
     )  # fmt: skip

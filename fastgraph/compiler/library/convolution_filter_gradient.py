@@ -10,13 +10,12 @@ import math
 
 from fastgraph.compiler.library.register_blocks import (
     ADD,
+    Axes,
     Geometry,
-    Text,
-    before_line,
+    SharedText,
     block_call,
     most_broadcast,
     over_blocks,
-    pad_of,
     shared,
     vectors,
 )
@@ -51,37 +50,40 @@ class FilterGradient:
         """Units of work."""
         return self.chunks * self.shares
 
-    def source(self) -> str:
-        """The kernel over all units."""
-        g, text = self.g, Text()
+    def text(self) -> SharedText:
+        """The kernel over all units; sizes: batch, image, result."""
+        g = self.g
         rank, last = g.rank, g.rank - 1
-        text("x = buffers[0]", "dy = buffers[1]", "part = buffers[2]", "batch = sizes[0]")
-        text(*[f"n{k} = sizes[{1 + k}]" for k in range(rank)], *[f"m{k} = sizes[{1 + rank + k}]" for k in range(rank)])
+        text = SharedText("batch", *[f"n{k}" for k in range(rank)], *[f"m{k}" for k in range(rank)])
+        axes = Axes(g, text)
+        text("x = buffers[0]", "dy = buffers[1]", "part = buffers[2]")
+        for name, value in (("c", g.c), ("f", g.f), ("chunks", self.chunks), ("shares", self.shares)):
+            text.number(name, value)
+        text.number("blocks", self.blocks)
+        text.number("size", g.filter_size)
+        groups = text.number("groups", g.groups) if g.groups > 1 else "1"
+        text(f"all_c = c * {groups}", f"all_f = f * {groups}")
         for k in range(rank):
-            before_line(text, f"a{k}", f"n{k}", f"m{k}", g.window[k], g.strides[k], g.dilations[k], pad_of(g, k))
+            axes.before(k, f"n{k}", f"m{k}")
         lines = "batch" + "".join(f" * m{k}" for k in range(last - 1))  # of all axes but the last two
-        text(f"total = {lines} * m{last - 1}", f"length = (total + {self.chunks - 1}) // {self.chunks}")
+        text(f"total = {lines} * m{last - 1}", "length = (total + chunks - 1) // chunks")
         text.open("for unit in range(begin, end):")
-        text(f"chunk = unit // {self.shares}", f"share = unit % {self.shares}")
+        text("chunk = unit // shares", "share = unit % shares")
         text("low = chunk * length", "high = min(low + length, total)")
-        text(
-            f"from_block = {self.blocks} * share // {self.shares}",
-            f"to_block = {self.blocks} * (share + 1) // {self.shares}",
-        )
-        inner = g.c * g.f * g.groups * (g.window[-1] if self.joint else 1)
+        text("from_block = blocks * share // shares", "to_block = blocks * (share + 1) // shares")
+        text("base = chunk * size")
         if g.groups == 1:
-            text(f"base = chunk * {g.filter_size}")
-            text.open(f"for e in range(base + from_block * {inner}, base + to_block * {inner}):")
+            text("inner = size // blocks")
+            text.open("for e in range(base + from_block * inner, base + to_block * inner):")
             text("part[e] = float32(0.0)")
             text.close()
         else:
-            text(f"base = chunk * {g.filter_size}")
             text.open("for block in range(from_block, to_block):")
-            text(f"group = block % {g.groups}", f"tap = block // {g.groups}")
-            text.open(f"for c in range({g.c}):")
-            text(f"at = base + (tap * {g.c} + c) * {g.f * g.groups} + group * {g.f}")
-            text.open(f"for e in range(at, at + {g.f}):")
-            text("part[e] = float32(0.0)")
+            text("group = block % groups", "tap = block // groups")
+            text.open("for e in range(c):")
+            text("at = base + (tap * c + e) * all_f + group * f")
+            text.open("for to in range(at, at + f):")
+            text("part[to] = float32(0.0)")
             text.close(3)
         text("row = low")
         text.open("while row < high:")
@@ -99,68 +101,68 @@ class FilterGradient:
         text.open("for block in range(from_block, to_block):")
         rest = "block"
         if g.groups > 1:
-            text(f"group = block % {g.groups}", f"taps = block // {g.groups}")
+            text("group = block % groups", "taps = block // groups")
             rest = "taps"
         else:
             text("group = 0")
         for k in range(last - 1 if self.joint else last, 0, -1):
-            text(f"k{k} = {rest} % {g.window[k]}", f"left{k} = {rest} // {g.window[k]}")
+            text(f"k{k} = {rest} % {axes.window(k)}", f"left{k} = {rest} // {axes.window(k)}")
             rest = f"left{k}"
         text(f"k0 = {rest}")
-        self._rows(text)
+        self._rows(text, axes)
         if self.joint:
-            self._joint(text)
+            self._joint(text, axes)
         else:
-            self._columns(text, f"k{last}")
-            self._entries(text, f"k{last}", "c_low", "c_high", self.n_entries, self.entries)
+            self._columns(text, axes, f"k{last}")
+            self._entries(text, axes, f"k{last}", "c_low", "c_high", "entries", self.n_entries, self.entries)
         text.close()
         text("row += o_high - o_low")
         text.close()
-        return text.source()
+        return text
 
-    def _rows(self, text: Text) -> None:
+    def _rows(self, text: SharedText, axes: Axes) -> None:
         """`r_low`, `r_high`: the rows whose tap is inside; `x_row`, `dy_row`: where the first of them begins."""
-        g, last = self.g, self.g.rank - 1
+        last = self.g.rank - 1
         k = last - 1
-        s, d = g.strides[k], g.dilations[k]
-        text(f"shift = k{k} * {d} - a{k}")
-        text(f"r_low = max(o_low, ({s - 1} - shift) // {s})", f"r_high = min(o_high, (n{k} - 1 - shift) // {s} + 1)")
-        c, f = g.c * g.groups, g.f * g.groups
+        s = axes.stride(k)
+        text(f"shift = {axes.dilated(k, f'k{k}')} - a{k}")
+        text(f"r_low = max(o_low, ({s} - 1 - shift) // {s})", f"r_high = min(o_high, (n{k} - 1 - shift) // {s} + 1)")
         place = "image"
         for j in range(k):
-            text(f"p{j} = o{j} * {g.strides[j]} + k{j} * {g.dilations[j]} - a{j}")
+            text(f"p{j} = o{j} * {axes.stride(j)} + {axes.dilated(j, f'k{j}')} - a{j}")
             text.open(f"if p{j} < 0 or p{j} >= n{j}:")
             text("r_high = r_low")
             text.close()
             place = f"({place} * n{j} + p{j})"
-        text(f"x_line = n{last} * {c}", f"dy_line = m{last} * {f}", "rows = max(0, r_high - r_low)")
-        text(f"x_row = ({place} * n{k} + r_low * {s} + shift) * x_line + group * {g.c}")
-        text(f"dy_row = (outer * m{k} + r_low) * dy_line + group * {g.f}")
+        text(f"x_line = n{last} * all_c", f"dy_line = m{last} * all_f", "rows = max(0, r_high - r_low)")
+        text(f"x_row = ({place} * n{k} + r_low * {s} + shift) * x_line + group * c")
+        text(f"dy_row = (outer * m{k} + r_low) * dy_line + group * f")
 
-    def _columns(self, text: Text, tap: str) -> None:
+    def _columns(self, text: SharedText, axes: Axes, tap: str) -> None:
         """`c_low`, `c_high`: the pixels along x whose tap is inside."""
-        g, last = self.g, self.g.rank - 1
-        s = g.strides[last]
-        text(f"move = {tap} * {g.dilations[last]} - a{last}")
+        last = self.g.rank - 1
+        s = axes.stride(last)
+        text(f"move = {axes.dilated(last, tap)} - a{last}")
         text(
-            f"c_low = max(0, ({s - 1} - move) // {s})",
+            f"c_low = max(0, ({s} - 1 - move) // {s})",
             f"c_high = max(c_low, min(m{last}, (n{last} - 1 - move) // {s} + 1))",
         )
 
-    def _joint(self, text: Text) -> None:
+    def _joint(self, text: SharedText, axes: Axes) -> None:
         """All taps along x together where all are inside, each alone at the edges."""
         g, last = self.g, self.g.rank - 1
+        together = ("entries", self.n_entries, self.entries)
         if g.padding == "VALID":
             text("move = 0")
-            self._entries(text, "0", "0", f"m{last}", self.n_entries, self.entries)
+            self._entries(text, axes, "0", "0", f"m{last}", *together)
             return
-        self._columns(text, "0")
+        self._columns(text, axes, "0")
         text("i_low = c_low")
-        self._columns(text, str(g.window[last] - 1))
+        self._columns(text, axes, f"{axes.window(last)} - 1")
         text("i_high = max(i_low, c_high)", "move = -a" + str(last))
-        self._entries(text, "0", "i_low", "i_high", self.n_entries, self.entries)
-        text.open(f"for tap in range({g.window[last]}):")
-        self._columns(text, "tap")
+        self._entries(text, axes, "0", "i_low", "i_high", *together)
+        text.open(f"for tap in range({axes.window(last)}):")
+        self._columns(text, axes, "tap")
         text("to_low, to_high = min(c_high, i_low), max(c_low, i_high)")
         text.open("for side in range(2):")
         text.open("if side == 0:")
@@ -169,45 +171,47 @@ class FilterGradient:
         text.open("else:")
         text("e_low = to_high", "e_high = max(to_high, c_high)")
         text.close()
-        self._entries(text, "tap", "e_low", "e_high", g.c, shared(g.c, self.each))
+        self._entries(text, axes, "tap", "e_low", "e_high", "edges", g.c, shared(g.c, self.each))
         text.close(2)
 
-    def _entries(self, text: Text, tap: str, low: str, high: str, n_entries: int, each: int) -> None:
-        """The calls for a run of entries of the filter at one tap, over the pixels low..high of all rows."""
+    def _entries(
+        self, text: SharedText, axes: Axes, tap: str, low: str, high: str, name: str, n_entries: int, each: int
+    ) -> None:
+        """The calls for a run of entries of the filter at one tap, over the pixels low..high of all rows.
+
+        `name`: of the number of entries that blocks of `each` take.
+        """
         g, last = self.g, self.g.rank - 1
-        s, c, f = g.strides[last], g.c * g.groups, g.f * g.groups
-        taps = f"(block * {g.window[last]} + {tap})" if self.joint else "block" if g.groups == 1 else "taps"
-        text(f"x_at = x_row + ({low} * {s} + move) * {c}", f"dy_at = dy_row + {low} * {f}")
-        text(f"to = base + {taps} * {g.c * f} + group * {g.f}")
-        loops = f"rows, {g.strides[last - 1]} * x_line, dy_line, {high} - {low}, {s * c}, {f}"
+        s = axes.stride(last)
+        taps = f"(block * {axes.window(last)} + {tap})" if self.joint else "block" if g.groups == 1 else "taps"
+        text(f"x_at = x_row + ({low} * {s} + move) * all_c", f"dy_at = dy_row + {low} * all_f")
+        text(f"to = base + {taps} * c * all_f + group * f")
+        text(f"loops = (rows, {axes.stride(last - 1)} * x_line, dy_line, {high} - {low}, {s} * all_c, all_f)")
 
         def block(first: str, n: int) -> None:
             def call(v: str, n_v: int, tail: int) -> str:
                 x = f"pointer_float32(x, x_at + {first})"
                 y = f"pointer_float32(dy, dy_at + {v})"
-                out = f"pointer_float32(part, to + {first} * {f} + {v})"
-                return block_call(n, n_v, self.lanes, tail, ADD, x, y, out, f"1, {f}", loops)
+                out = f"pointer_float32(part, to + {first} * all_f + {v})"
+                return block_call(n, n_v, self.lanes, tail, ADD, x, y, out, "1, all_f", "loops")
 
             over_blocks(text, self.n_vectors, self.each, self.lanes, self.tail, call, looped=False)
 
         whole, rest = divmod(n_entries, each)
-        if whole == 1:
-            block("0", each)
-        elif whole:
-            text.open(f"for first in range(0, {whole * each}, {each}):")
+        if whole:
+            text.open(f"for first in range(0, {text.number(name, whole * each)}, {each}):")
             block("first", each)
             text.close()
         if rest:
-            block(str(whole * each), rest)
+            block(text.number(name, whole * each) if whole else "0", rest)
 
 
-def combined() -> str:
-    """The kernel that adds up parts in their order, in pieces of 256 elements. Sizes: of a part, and how many.
-
-    Both come at run time: one kernel is enough for all, and LLVM has nothing to unroll.
-    """
-    text = Text()
-    text("part = buffers[0]", "y = buffers[1]", "size = sizes[0]", "chunks = sizes[1]")
+def combined(size: int, chunks: int) -> SharedText:
+    """The kernel that adds up `chunks` parts of `size` elements in their order, in pieces of 256 elements."""
+    text = SharedText()
+    text("part = buffers[0]", "y = buffers[1]")
+    text.number("size", size)
+    text.number("chunks", chunks)
     text.open("for i in range(begin, end):")
     text("low = i * 256", "high = min(low + 256, size)")
     text.open("for e in range(low, high):")
@@ -218,4 +222,4 @@ def combined() -> str:
     text.open("for e in range(low, high):")
     text("y[e] += part[at + e]")
     text.close(3)
-    return text.source()
+    return text

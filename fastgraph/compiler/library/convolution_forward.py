@@ -12,13 +12,12 @@ from collections.abc import Sequence
 
 from fastgraph.compiler.library.register_blocks import (
     STORE,
+    Axes,
     Geometry,
-    Text,
-    before_line,
+    SharedText,
     block_call,
     most_broadcast,
     over_blocks,
-    pad_of,
     vectors,
     width,
 )
@@ -41,7 +40,7 @@ class Correlation:
         self.ending = ending
         self.turned = turned
         self.c, self.f = (g.f, g.c) if turned else (g.c, g.f)
-        self.c_all, self.f_all = self.c * g.groups, self.f * g.groups
+        self.c_all = self.c * g.groups
         # Along x: distance of neighbouring pixels in the source, and of those computed together in the result.
         self.move = 1 if turned else g.strides[-1]
         self.apart = g.strides[-1] if turned else 1
@@ -81,24 +80,27 @@ class Correlation:
         """The cost of n pixels together: the units add at most two vectors in a cycle, and the sums are stored."""
         return max(n * self.each, 8) + 2
 
-    def source(self) -> str:
-        """The kernel over all rows of pixels of the result."""
-        g, text = self.g, Text()
-        rank = g.rank
+    def text(self) -> SharedText:
+        """The kernel over all rows of pixels of the result; sizes: the image that is read, the one that is written."""
+        g, rank = self.g, self.g.rank
+        text = SharedText(*[f"n{k}" for k in range(rank)], *[f"m{k}" for k in range(rank)])
+        axes = Axes(g, text)
         text("x = buffers[0]", "w = buffers[1]")
         text(*(["y = buffers[2]"] if self.ending == STORE else ["bias = buffers[2]", "y = buffers[3]"]))
-        # n: the image that is read, m: the image that is written.
-        text(*[f"n{k} = sizes[{k}]" for k in range(rank)], *[f"m{k} = sizes[{rank + k}]" for k in range(rank)])
+        for name, value in (("c", self.c), ("f", self.f)):
+            text.number(name, value)
+        groups = text.number("groups", g.groups) if g.groups > 1 else "1"
+        text(f"all_c = c * {groups}", f"all_f = f * {groups}")
         for k in range(rank):
             whole, windows = (f"m{k}", f"n{k}") if self.turned else (f"n{k}", f"m{k}")
-            before_line(text, f"a{k}", whole, windows, g.window[k], g.strides[k], g.dilations[k], pad_of(g, k))
-        text(f"scratch = local_float32({self.room(self.options[0])})")
+            axes.before(k, whole, windows)
+        text(f"scratch = local_float32({self._scratch()})")
         if self.apart == 1:
             self._choose(text, f"m{rank - 1}")
         n_blocks = -(-self.n_vectors // self.each)
         looped = n_blocks > 1 and 4 * g.filter_size > LARGE_FILTER
         if looped:  # each block of the filter is used by all rows before the next one comes
-            text.open(f"for block in range({n_blocks}):")
+            text.open(f"for block in range({text.number('blocks', n_blocks)}):")
         text.open("for i in range(begin, end):")
         rest = "i"
         for k in range(rank - 2, -1, -1):
@@ -106,23 +108,27 @@ class Correlation:
             rest = f"rest{k}"
         text(f"image = {rest}")
         for k in range(rank - 1):
-            self._rows(text, k)
+            self._rows(text, axes, k)
         if self.apart > 1:
-            self._phases(text)
+            self._phases(text, axes)
         else:
             last = rank - 1
-            reach = (g.window[last] - 1) * g.dilations[last]
-            text(f"left = a{last} - {reach}" if self.turned else f"left = -a{last}")
-            text(f"taps{last} = {g.window[last]}", "first = 0", f"count = m{last}")
+            reach = axes.dilated(last, f"{axes.window(last)} - 1")
+            text(f"left = a{last} - ({reach})" if self.turned else f"left = -a{last}")
+            text(f"taps{last} = {axes.window(last)}", "first = 0", f"count = m{last}")
         if g.groups > 1:
-            text.open(f"for group in range({g.groups}):")
+            text.open("for group in range(groups):")
         else:
             text("group = 0")
-        self._filter_place(text)
-        self._pixels(text, looped)
-        return text.source()
+        self._filter_place(text, axes)
+        self._pixels(text, axes, looped)
+        return text
 
-    def _choose(self, text: Text, count: str) -> None:
+    def _scratch(self) -> int:
+        """Floats of the padded piece, in few different numbers."""
+        return next(n for n in (SCRATCH >> 4, SCRATCH >> 2, SCRATCH) if n >= self.room(self.options[0]))
+
+    def _choose(self, text: SharedText, count: str) -> None:
         """How many pixels to compute together: what wastes the least where the last ones overlap the ones before."""
         text("best = 1", f"price = {count} * {max(self.each, 4) + 2}")
         for n in reversed(self.options[:-1]):
@@ -131,68 +137,72 @@ class Correlation:
             text(f"best = {n}", "price = trial")
             text.close()
 
-    def _rows(self, text: Text, k: int) -> None:
+    def _rows(self, text: SharedText, axes: Axes, k: int) -> None:
         """Along an outer axis: `b`, where the window of this row begins, and its taps `t`, `u` inside the source."""
-        g = self.g
-        window, s, d = g.window[k], g.strides[k], g.dilations[k]
+        s, d = axes.stride(k), axes.dilation(k)
         if not self.turned:
-            text(f"b{k} = o{k} * {s} - a{k}", f"taps{k} = {window}")
-        elif s == 1:
-            text(f"b{k} = o{k} + a{k} - {(window - 1) * d}", f"taps{k} = {window}")
+            text(f"b{k} = o{k} * {s} - a{k}", f"taps{k} = {axes.window(k)}")
+        elif self.g.strides[k] == 1:
+            reach = axes.dilated(k, f"{axes.window(k)} - 1")
+            text(f"b{k} = o{k} + a{k} - ({reach})", f"taps{k} = {axes.window(k)}")
         else:
-            text(f"q{k} = (o{k} + a{k}) % {s}", f"taps{k} = max(0, ({window + s - 1} - q{k}) // {s})")
+            text(f"q{k} = (o{k} + a{k}) % {s}", f"taps{k} = max(0, ({axes.window(k)} + {s} - 1 - q{k}) // {s})")
             text(f"b{k} = (o{k} + a{k}) // {s} - taps{k} + 1")
-        if d == 1:
-            text(f"t{k} = max(0, -b{k})", f"u{k} = min(taps{k}, n{k} - b{k})")
+        if d == "1":
+            text(f"t{k} = max(0, -b{k})", f"u{k} = min(taps{k}, n{k} - b{k})", f"b{k} += t{k}")
         else:
-            text(f"t{k} = max(0, ({d - 1} - b{k}) // {d})", f"u{k} = min(taps{k}, (n{k} - b{k} + {d - 1}) // {d})")
-        text(f"rows{k} = max(0, u{k} - t{k})", f"b{k} += t{k} * {d}")
+            text(f"t{k} = max(0, ({d} - 1 - b{k}) // {d})", f"u{k} = min(taps{k}, (n{k} - b{k} + {d} - 1) // {d})")
+            text(f"b{k} += t{k} * {d}")
+        text(f"rows{k} = max(0, u{k} - t{k})")
 
-    def _phases(self, text: Text) -> None:
+    def _phases(self, text: SharedText, axes: Axes) -> None:
         """Along x, with strides and a turned filter: every `apart`th pixel sees the same taps."""
-        last, s = self.g.rank - 1, self.apart
+        last = self.g.rank - 1
+        s = axes.stride(last)
         text.open(f"for q{last} in range({s}):")
-        text(f"first = (q{last} - a{last}) % {s}", f"count = (m{last} - first + {s - 1}) // {s}")
-        text(f"taps{last} = max(0, ({self.g.window[last] + s - 1} - q{last}) // {s})")
+        text(f"first = (q{last} - a{last}) % {s}", f"count = (m{last} - first + {s} - 1) // {s}")
+        text(f"taps{last} = max(0, ({axes.window(last)} + {s} - 1 - q{last}) // {s})")
         text(f"left = (first + a{last}) // {s} - taps{last} + 1")
         self._choose(text, "count")
 
-    def _filter_place(self, text: Text) -> None:
-        """`place`: where the taps of this row begin in the filter; `line{k}`: from one tap along axis k to the next."""
+    def _filter_place(self, text: SharedText, axes: Axes) -> None:
+        """`place`: where the taps of this row begin in the filter; `line{k}`: from one tap along axis k to the next.
+
+        `filter_row`: from one channel to the next.
+        """
         g, last = self.g, self.g.rank - 1
-        self.filter_row = self.f if self.turned else self.f_all
-        inner = self.c * self.filter_row
-        group = math.prod(g.window) * inner if self.turned else self.f
-        text(f"place = group * {group}")
-        text(f"line{last - 1} = taps{last} * {inner}")
+        text("filter_row = f" if self.turned else "filter_row = all_f", "inner = c * filter_row")
+        windows = " * ".join([axes.window(k) for k in range(g.rank)]) if self.turned and g.groups > 1 else "1"
+        text(f"place = group * {windows} * inner" if self.turned else "place = group * f")
+        text(f"line{last - 1} = taps{last} * inner")
         for k in range(last - 2, -1, -1):
             text(f"line{k} = line{k + 1} * taps{k + 1}")
         if self.turned:
             for k in range(g.rank):
                 if g.strides[k] > 1:  # the taps of the phases before this one, which `turned_filter` put there
-                    whole, part = divmod(g.window[k], g.strides[k])
-                    factors = [f"taps{j}" for j in range(k)] + [str(math.prod(g.window[k + 1 :]) * inner)]
-                    text(f"place += (q{k} * {whole} + min(q{k}, {part})) * {' * '.join(factors)}")
+                    window, s = axes.window(k), axes.stride(k)
+                    factors = [f"taps{j}" for j in range(k)] + [axes.window(j) for j in range(k + 1, g.rank)]
+                    before = f"(q{k} * ({window} // {s}) + min(q{k}, {window} % {s}))"
+                    text(f"place += {' * '.join([before, *factors, 'inner'])}")
         for k in range(last):
             text(f"place += t{k} * line{k}")
 
-    def _pixels(self, text: Text, looped: bool) -> None:
+    def _pixels(self, text: SharedText, axes: Axes, looped: bool) -> None:
         """All pixels of one row: blocks straight from the source, and by way of a padded piece at its edges."""
-        g, last = self.g, self.g.rank - 1
-        d, reach = g.dilations[last], f"(taps{last} - 1) * {g.dilations[last]} + 1"
+        last = self.g.rank - 1
+        reach = f"{axes.dilated(last, f'taps{last} - 1')} + 1"
+        self._along(text, axes)
         strides = []  # of the outer axes in the source, in floats
-        step = f"n{last} * {self.c_all}"
+        step = f"n{last} * all_c"
         for k in range(last - 1, -1, -1):
-            strides.append((k, f"{step} * {g.dilations[k]}", step))
+            strides.append((k, axes.dilated(k, step), step))
             step = f"{step} * n{k}"
         text(f"origin = image * {step}" + "".join(f" + b{k} * {one}" for k, _, one in strides))
-        text(f"target = i * m{last} * {self.f_all} + group * {self.f}")
+        text(f"target = i * m{last} * all_f + group * f")
         text.open("for j0 in range(0, count, best):")
-        text(
-            "j = min(j0, count - best)", f"p0 = left + j * {self.move}", f"p1 = p0 + (best - 1) * {self.move} + {reach}"
-        )
+        text("j = min(j0, count - best)", "p0 = left + j * move", f"p1 = p0 + (best - 1) * move + {reach}")
         text.open(f"if p0 >= 0 and p1 <= n{last}:")
-        text(f"xp = pointer_float32(x, origin + p0 * {self.c_all} + group * {self.c})")
+        text("xp = pointer_float32(x, origin + p0 * all_c + group * c)")
         text(*[f"xs{k} = {far}" for k, far, _ in strides])
         text.close()
         text.open("else:")
@@ -201,28 +211,31 @@ class Correlation:
         # What the calls share stands before them once: each statement costs time in the compiler.
         loops = [f"rows{k}, xs{k}, line{k}" for k in range(last)]
         if self.merged:
-            run = f"taps{last} * {self.c}, 1, {self.filter_row}"
-            loops += [] if self.few else [run]  # a block of few results goes over it by itself
+            # A block of few results goes over the taps by itself.
+            loops += [] if self.few else [f"taps{last} * c, 1, filter_row"]
         else:
-            loops.append(f"taps{last}, {d * self.c_all}, {self.c * self.filter_row}")
-            loops.append(f"{self.c}, 1, {self.filter_row}")
+            loops += [f"taps{last}, {axes.dilated(last, 'all_c')}, inner", "c, 1, filter_row"]
         text(f"loops = ({', '.join(loops)})", "wp = pointer_float32(w, place)")
-        text(f"yp = pointer_float32(y, target + (first + j * {self.apart}) * {self.f_all})")
+        text("yp = pointer_float32(y, target + (first + j * apart) * all_f)")
         if self.ending != STORE:
-            text(f"bp = pointer_float32(bias, group * {self.f})")
+            text("bp = pointer_float32(bias, group * f)")
         for number, n in enumerate(self.options):
             last_one = number == len(self.options) - 1
             text.open("else:" if last_one and number else f"{'elif' if number else 'if'} best == {n}:")
             self._blocks(text, n, looped)
             text.close()
 
-    def _copy(self, text: Text, strides: Sequence[tuple[int, str, str]]) -> None:
+    def _along(self, text: SharedText, axes: Axes) -> None:
+        """`move`, `apart`: along x, the distance of neighbouring pixels in the source and in the result."""
+        s = axes.stride(self.g.rank - 1)
+        text(f"move = {'1' if self.turned else s}", f"apart = {s if self.turned and self.apart > 1 else '1'}")
+        text("x_by = move * all_c", "y_by = apart * all_f")
+
+    def _copy(self, text: SharedText, strides: Sequence[tuple[int, str, str]]) -> None:
         """The piece of the source under these pixels, with zeros where it reaches over an edge, in `scratch`."""
         last = self.g.rank - 1
-        text(f"wide = (p1 - p0) * {self.c_all}")
-        text(
-            f"low = min(max(0, -p0) * {self.c_all}, wide)", f"high = max(low, min(wide, (n{last} - p0) * {self.c_all}))"
-        )
+        text("wide = (p1 - p0) * all_c", "low = min(max(0, -p0) * all_c, wide)")
+        text(f"high = max(low, min(wide, (n{last} - p0) * all_c))")
         outer = sorted(k for k, _, _ in strides)
         far = {k: text_ for k, text_, _ in strides}
         row = "0"
@@ -230,87 +243,88 @@ class Correlation:
             text.open(f"for r{k} in range(rows{k}):")
             row = f"r{k}" if row == "0" else f"({row}) * rows{k} + r{k}"
         text(f"to = ({row}) * wide")
-        text(f"at = origin + p0 * {self.c_all}" + "".join(f" + r{k} * {far[k]}" for k in outer))
+        text("at = origin + p0 * all_c" + "".join(f" + r{k} * {far[k]}" for k in outer))
         for bounds, value in (("low", "float32(0.0)"), ("low, high", "x[at + e]"), ("high, wide", "float32(0.0)")):
             text.open(f"for e in range({bounds}):")
             text(f"scratch[to + e] = {value}")
             text.close()
         text.close(len(outer))
-        text(f"xp = pointer_float32(scratch, group * {self.c})")
+        text("xp = pointer_float32(scratch, group * c)")
         line = "wide"
         for k in reversed(outer):
             text(f"xs{k} = {line}")
             line = f"{line} * rows{k}"
 
-    def _blocks(self, text: Text, n: int, looped: bool) -> None:
+    def _blocks(self, text: SharedText, n: int, looped: bool) -> None:
         """The calls that compute n pixels, all channels."""
         if self.few:
             shape = f"({n}, {self.f}, {self.lanes}, {self.ending}, {int(self.apart == 1)})"
             places = f"xp, wp, yp, {'yp' if self.ending == STORE else 'bp'}"
-            steps = f"{self.move * self.c}, {self.apart * self.f}, taps{self.g.rank - 1} * {self.c}"
-            text(f"few_float32({shape}, {places}, {steps}, loops)")
+            text(f"few_float32({shape}, {places}, x_by, y_by, taps{self.g.rank - 1} * c, loops)")
             return
 
         def call(first: str, n_v: int, tail: int) -> str:
             y, target, also = (
                 name if first == "0" else f"pointer_float32({name}, {first})" for name in ("wp", "yp", "bp")
             )
-            steps = f"{self.move * self.c_all}, {self.apart * self.f_all}"
             return block_call(
-                n, n_v, self.lanes, tail, self.ending, "xp", y, target, steps, "loops",
+                n, n_v, self.lanes, tail, self.ending, "xp", y, target, "x_by, y_by", "loops",
                 "" if self.ending == STORE else also,
             )  # fmt: skip
 
         over_blocks(text, self.n_vectors, self.each, self.lanes, self.tail, call, looped)
 
 
-def few_filter(g: Geometry) -> str:
+def few_filter(g: Geometry) -> SharedText:
     """The kernel that lays a filter out for few results: [tap of axis 0]..[f][tap of the last axis][c]."""
-    text, last = Text(), g.window[-1]
+    text = SharedText()
     text("w = buffers[0]", "y = buffers[1]")
+    for name, value in (("c", g.c), ("f", g.f), ("last", g.window[-1])):
+        text.number(name, value)
     text.open("for i in range(begin, end):")
-    text.open(f"for f in range({g.f}):")
-    text.open(f"for c in range({g.c}):")
-    text(f"y[((i // {last} * {g.f} + f) * {last} + i % {last}) * {g.c} + c] = w[(i * {g.c} + c) * {g.f} + f]")
+    text.open("for r in range(f):")
+    text.open("for e in range(c):")
+    text("y[((i // last * f + r) * last + i % last) * c + e] = w[(i * c + e) * f + r]")
     text.close(3)
-    return text.source()
+    return text
 
 
-def turned_filter(g: Geometry, few: bool) -> str:
+def turned_filter(g: Geometry, few: bool) -> SharedText:
     """The kernel that lays a filter out for the gradient to the input, position by position of the window.
 
     [group][phase of axis 0]..[phase of the last axis][tap of axis 0, from the last to the first]..[f][c]: each phase of
     a strided convolution has the taps that its pixels see, in the order in which a correlation meets them. If `few`, c
     stands before the taps of the last axis.
     """
-    text = Text()
+    text = SharedText()
+    axes = Axes(g, text)
     text("w = buffers[0]", "y = buffers[1]")
+    for name, value in (("c", g.c), ("f", g.f), ("groups", g.groups), ("size", math.prod(g.window) * g.c * g.f)):
+        text.number(name, value)
+    text("inner = c * f")
     text.open("for i in range(begin, end):")
     rest = "i"
     for k in range(g.rank - 1, 0, -1):
-        text(f"k{k} = {rest} % {g.window[k]}", f"rest{k} = {rest} // {g.window[k]}")
+        text(f"k{k} = {rest} % {axes.window(k)}", f"rest{k} = {rest} // {axes.window(k)}")
         rest = f"rest{k}"
     text(f"k0 = {rest}")
-    inner = g.c * g.f
     text("place = 0")
     for k in range(g.rank):
-        s, window = g.strides[k], g.window[k]
-        whole, part = divmod(window, s)
+        s, window = axes.stride(k), axes.window(k)
         # In its phase the tap is number k // s; turned, it counts from the end.
-        text(f"q{k} = k{k} % {s}", f"taps{k} = ({window + s - 1} - q{k}) // {s}")
-        factors = [f"taps{j}" for j in range(k)] + [str(math.prod(g.window[k + 1 :]) * inner)]
-        text(f"place += (q{k} * {whole} + min(q{k}, {part})) * {' * '.join(factors)}")
+        text(f"q{k} = k{k} % {s}", f"taps{k} = ({window} + {s} - 1 - q{k}) // {s}")
+        factors = [f"taps{j}" for j in range(k)] + [axes.window(j) for j in range(k + 1, g.rank)] + ["inner"]
+        text(f"place += (q{k} * ({window} // {s}) + min(q{k}, {window} % {s})) * {' * '.join(factors)}")
     text("turned = 0")
     for k in range(g.rank):
-        text(f"turned = turned * taps{k} + taps{k} - 1 - k{k} // {g.strides[k]}")
-    to = f"place + turned * {inner} + group * {math.prod(g.window) * inner} + f * {g.c} + c"
+        text(f"turned = turned * taps{k} + taps{k} - 1 - k{k} // {axes.stride(k)}")
+    to = "place + turned * inner + group * size + r * c + e"
     if few:
         along = f"taps{g.rank - 1}"
-        to = f"place + turned // {along} * {along} * {inner} + (c * {along} + turned % {along}) * {g.f} + f"
-    text.open(f"for group in range({g.groups}):")
-    text.open(f"for f in range({g.f}):")
-    text.open(f"for c in range({g.c}):")
-    source = f"(i * {g.c} + c) * {g.f * g.groups} + group * {g.f} + f"
-    text(f"y[{to}] = w[{source}]")
+        to = f"place + turned // {along} * {along} * inner + (e * {along} + turned % {along}) * f + r"
+    text.open("for group in range(groups):")
+    text.open("for r in range(f):")
+    text.open("for e in range(c):")
+    text(f"y[{to}] = w[(i * c + e) * f * groups + group * f + r]")
     text.close(4)
-    return text.source()
+    return text

@@ -81,6 +81,66 @@ class Text:
         return "def kernel(buffers, sizes, begin, end):\n" + "\n".join(self.lines) + "\n    return 0\n"
 
 
+class SharedText(Text):
+    """The source of a kernel whose numbers come at run time: kernels of other numbers are the same machine code.
+
+    What stays in the text is what its form depends on: how many axes, which blocks of registers. `sizes`: the names of
+    what the step itself gives, before the numbers.
+    """
+
+    def __init__(self, *sizes: str) -> None:
+        super().__init__()
+        self._sizes = sizes
+        self.numbers: dict[str, int] = {}
+
+    def number(self, name: str, value: int) -> str:
+        """The name of a number, one of the kernel's last sizes."""
+        assert self.numbers.setdefault(name, value) == value, name
+        return name
+
+    def source(self) -> str:
+        names = [*self._sizes, *self.numbers]
+        body = "".join(f"    {name} = sizes[{i}]\n" for i, name in enumerate(names))
+        head, _, rest = super().source().partition("\n")
+        return f"{head}\n{body}{rest}"
+
+
+class Axes:
+    """A geometry's numbers as names in a kernel's source."""
+
+    def __init__(self, g: Geometry, text: SharedText) -> None:
+        self._g, self._text = g, text
+
+    def window(self, k: int) -> str:
+        """The number of taps along axis k."""
+        return self._text.number(f"window{k}", self._g.window[k])
+
+    def stride(self, k: int) -> str:
+        """The distance of windows along axis k."""
+        return self._text.number(f"stride{k}", self._g.strides[k])
+
+    def dilated(self, k: int, taps: str) -> str:
+        """The distance of so many taps along axis k; most windows have no gaps, and no multiplication here."""
+        d = self.dilation(k)
+        return taps if d == "1" else f"({taps}) * {d}"
+
+    def dilation(self, k: int) -> str:
+        """The distance of two taps along axis k."""
+        d = self._g.dilations[k]
+        return "1" if d == 1 else self._text.number(f"dilation{k}", d)
+
+    def before(self, k: int, n: str, m: str) -> None:
+        """The line of `a{k}`: how far windows reach over the beginning of axis k, of n pixels under m windows."""
+        padding = self._g.padding if isinstance(self._g.padding, str) else self._g.padding[k]
+        if padding == "VALID":
+            self._text(f"a{k} = 0")
+        elif padding == "SAME":
+            reach = self.dilated(k, f"{self.window(k)} - 1")
+            self._text(f"a{k} = max(({m} - 1) * {self.stride(k)} + {reach} + 1 - {n}, 0) // 2")
+        else:
+            self._text(f"a{k} = {self._text.number(f'padding{k}', padding[0])}")
+
+
 def vectors(f: int) -> tuple[int, int, int, int]:
     """(lanes, lanes of the last vector, vectors, vectors in a block) for rows of f numbers."""
     lanes = width().lanes
@@ -129,41 +189,34 @@ def block_call(
     return f"block_float32({shape}, {x}, {y}, {out}, {also or out}, {steps}, ({loops}))"
 
 
-def before_line(text: Text, name: str, n: str, m: str, k: int, s: int, d: int, padding: Any) -> None:
-    """The line that says how far windows reach over the beginning of an axis."""
-    if padding == "VALID":
-        text(f"{name} = 0")
-    elif padding == "SAME":
-        text(f"{name} = max(({m} - 1) * {s} + {(k - 1) * d + 1} - {n}, 0) // 2")
-    else:
-        text(f"{name} = {padding[0]}")
-
-
-def pad_of(g: Geometry, axis: int) -> Any:
-    return g.padding if isinstance(g.padding, str) else g.padding[axis]
-
-
 def over_blocks(
-    text: Text, n_vectors: int, each: int, lanes: int, tail: int, call: Callable[[str, int, int], str], looped: bool
+    text: SharedText,
+    n_vectors: int,
+    each: int,
+    lanes: int,
+    tail: int,
+    call: Callable[[str, int, int], str],
+    looped: bool,
 ) -> None:
     """The calls for all vectors of a row, in blocks of `each`; if `looped`, for the block that `block` names."""
     n_blocks = -(-n_vectors // each)
     last = n_vectors - (n_blocks - 1) * each
     whole = n_blocks if last == each and tail == lanes else n_blocks - 1
     step = each * lanes
+    if whole:
+        end = text.number("whole", whole * step)
     if looped:
-        text.open(f"if block < {whole}:")
-        text(call(f"block * {step}", each, lanes))
+        text(f"v = block * {step}")
+        text.open(f"if v < {end}:")
+        text(call("v", each, lanes))
         text.close()
-    elif whole == 1:
-        text(call("0", each, lanes))
-    elif whole > 1:
-        text.open(f"for v in range(0, {whole * step}, {step}):")
+    elif whole:
+        text.open(f"for v in range(0, {end}, {step}):")
         text(call("v", each, lanes))
         text.close()
     if whole < n_blocks:
         if looped:
             text.open("else:")
-        text(call(str(whole * step), last, tail))
+        text(call(end if whole else "0", last, tail))
         if looped:
             text.close()
