@@ -348,7 +348,7 @@ class Assembler:
         alone = scalar_loops.body_program(node, self.refused)
         if alone is not None:
             return WhileStep(inputs, outputs, (node,), test, alone, n, iterates=True)
-        burst = None if node in self.refused else loop_kernels.loop_kernel_program(node, test, step)
+        burst = None if node in self.refused else loop_kernels.burst_program(node, test, step)
         return WhileStep(inputs, outputs, (node,), test, step, n, burst_program=burst)
 
     # -- kernels -------------------------------------------------------------------------------------------------------
