@@ -1,6 +1,6 @@
-"""Graph -> Program: each node becomes part of a kernel or a step of its own, in an order that data and effects allow.
+"""Graph -> Program: each node becomes part of a kernel or a step of its own, ordered by data and effects.
 
-Rule: a Program depends on the graph and on its witness shapes; no run-time extent is in it.
+Rule: a Program depends on the graph and its witness shapes only; it contains no size that is known at run time alone.
 """
 
 from __future__ import annotations
