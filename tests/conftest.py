@@ -41,13 +41,6 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make no tests of the cases that --quick and --smoke leave out."""
-    if metafunc.config.option.part:
-        selection.keep_one_case(metafunc)
-
-
-@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what --quick or --smoke leave out. Names must be the same in every process that shares the tests."""
     changing = [item.nodeid for item in items if re.search(r" at 0x[0-9a-f]{6}|set\(\{.*,", item.nodeid)]

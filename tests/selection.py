@@ -37,27 +37,15 @@ def is_left_out(path: Path, how: str) -> bool:
     return how == "smoke" and path.name.startswith("test_") and not _is_one_of(path, smoke)
 
 
-def _order(nodeid: str) -> int:
-    return zlib.crc32(nodeid.encode())
-
-
-def keep_one_case(metafunc: pytest.Metafunc) -> None:
-    """Drop the cases of a function that `chosen` would leave out, before pytest makes tests of them.
-
-    To make them took most of the time of collecting. Should pytest keep the cases elsewhere one day, nothing is dropped.
-    """
-    cases, definition = getattr(metafunc, "_calls", []), metafunc.definition
-    if len(cases) < 2 or _is_one_of(definition.path, WHOLE):
-        return
-    quick = [case for case in cases if not any(mark.name == "slow" for mark in case.marks)]
-    cases[:] = [min(quick or cases, key=lambda case: _order(f"{definition.nodeid}[{case.id}]"))]
+def _order(item: pytest.Item) -> int:
+    return zlib.crc32(item.nodeid.encode())
 
 
 def chosen(items: Sequence[pytest.Item], how: str) -> list[pytest.Item]:
     """Return the tests of `items` that belong to "quick" or "smoke", in their order."""
     cases: Counter[str] = Counter()
     found = set()
-    for item in sorted(items, key=lambda item: _order(item.nodeid)):
+    for item in sorted(items, key=_order):
         if item.get_closest_marker("slow") or is_left_out(item.path, how):
             continue
         function = item.nodeid.partition("[")[0]

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from pathlib import Path
-from types import SimpleNamespace
-
-import pytest
 
 from tests import selection
 
 TESTS = Path(__file__).parents[1]
-
-
-class Item:
-    def __init__(self, file: str, name: str, slow: bool = False) -> None:
-        self.path, self.nodeid, self.slow = TESTS / file, f"tests/{file}::{name}", slow
-
-    def get_closest_marker(self, name: str) -> object:
-        return self.slow or None
 
 
 def test_files_of_the_smoke_test_exist() -> None:
@@ -28,6 +16,13 @@ def test_files_of_the_smoke_test_exist() -> None:
 
 
 def test_every_test_function_takes_part_but_the_slow_ones() -> None:
+    class Item:
+        def __init__(self, file: str, name: str, slow: bool = False) -> None:
+            self.path, self.nodeid, self.slow = TESTS / file, f"tests/{file}::{name}", slow
+
+        def get_closest_marker(self, name: str) -> object:
+            return self.slow or None
+
     names = [f"test_{k}[{case}]" for k in range(5) for case in range(k + 1)]
     items = [Item("ops/test_x.py", name, slow=name == "test_4[2]") for name in names]
     smoke = [Item(next(iter(selection.SMOKE.values()))[0], name) for name in names]
@@ -36,22 +31,6 @@ def test_every_test_function_takes_part_but_the_slow_ones() -> None:
     assert "tests/ops/test_x.py::test_4[2]" not in quick
     assert sorted(quick, key=[item.nodeid for item in items].index) == quick
     assert len(selection.chosen([*items, *smoke], "smoke")) == 5  # type: ignore[list-item]
-
-
-def test_of_a_functions_cases_the_one_that_is_chosen_is_made_a_test() -> None:
-    slow, definition = SimpleNamespace(name="slow"), Item("ops/test_x.py", "test_cases")
-
-    for n, n_slow in ((1, 0), (7, 0), (7, 3), (2, 2)):
-        cases = [SimpleNamespace(id=f"{k}-x", marks=[slow] if k < n_slow else []) for k in range(n)]
-        metafunc = SimpleNamespace(_calls=[*cases], definition=definition)
-        selection.keep_one_case(metafunc)  # type: ignore[arg-type]
-        assert len(metafunc._calls) == 1
-        names = []
-        for some in (metafunc._calls, cases):
-            items = [Item("ops/test_x.py", f"test_cases[{case.id}]", slow in case.marks) for case in some]
-            names.append([item.nodeid for item in selection.chosen(items, "quick")])  # type: ignore[arg-type]
-        assert names[0] == names[1]
-    assert "self._calls" in inspect.getsource(pytest.Metafunc)  # where pytest keeps the cases of a function
 
 
 def test_no_test_draws_from_a_stream_that_others_draw_from() -> None:
