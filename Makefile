@@ -16,6 +16,9 @@ BIN := $(VENV)/bin
 SOURCES := pyproject.toml setup.py $(shell find fastgraph -name '*.py[xd]' -o -name '*.pxd' -o -name '*.pxi' \
              -o -name '*.h' -not -path '*/_generated/*') $(wildcard fastgraph/core/native/generate_loops.py fastgraph/core/native/generate_math.py fastgraph/core/base/expr.py \
              fastgraph/compiler/vecmath/functions.py fastgraph/ops/*.py)
+# Bytecode is kept, whatever the environment says: without it each of the hundreds of processes that tests start compiles
+# the package again, and pytest rewrites every test file.
+export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .PHONY: demo smoke quick test kernels libraries bench bench-models bench-cores soak lint debug asan tsan guard clean help

@@ -1,6 +1,7 @@
-"""Graph to Program.
+"""From graph to Program.
 
-From an optimised graph to a Program: ops written in others, half floats widened, epilogues, clusters to kernels.
+Takes an optimised graph and makes a Program of it: rewrites ops in terms of simpler ones, widens half floats, attaches
+epilogues to convolutions, and turns clusters of nodes into kernels.
 
-Rule: a Program depends on the graph and its witnesses; no run-time extent is in it.
+Rule: a Program depends on the graph and its witnesses only; it contains no size that is known at run time alone.
 """

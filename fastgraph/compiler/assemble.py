@@ -1,6 +1,6 @@
-"""Graph -> Program: each node becomes part of a kernel or a step of its own, in an order that data and effects allow.
+"""Graph -> Program: each node becomes part of a kernel or a step of its own, ordered by data and effects.
 
-Rule: a Program depends on the graph and on its witness shapes; no run-time extent is in it.
+Rule: a Program depends on the graph and its witness shapes only; it contains no size that is known at run time alone.
 """
 
 from __future__ import annotations
@@ -348,7 +348,7 @@ class Assembler:
         alone = scalar_loops.body_program(node, self.refused)
         if alone is not None:
             return WhileStep(inputs, outputs, (node,), test, alone, n, iterates=True)
-        burst = None if node in self.refused else loop_kernels.loop_kernel_program(node, test, step)
+        burst = None if node in self.refused else loop_kernels.burst_program(node, test, step)
         return WhileStep(inputs, outputs, (node,), test, step, n, burst_program=burst)
 
     # -- kernels -------------------------------------------------------------------------------------------------------

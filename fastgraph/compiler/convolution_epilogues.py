@@ -1,7 +1,7 @@
-"""Work that follows a convolution element by element, done where its sums still are in registers: a bias, then relu.
+"""Elementwise work after a convolution, fused into it while the sums are still in registers: a bias, then relu.
 
-Rule: a graph in, a graph out; only a result that nothing else takes is fused, so no value is computed twice. Without
-this the result is written to memory, read, and written again.
+Rule: a graph in, a graph out. Only a result with a single consumer is fused, so nothing is computed twice. Without this
+pass the result is written to memory, read, and written again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Ops that are written in other ops, put in their place: what is left has a lowering, or is a step of its own.
+"""Ops that are defined by other ops, replaced by those: what is left has a lowering, or is a step of its own.
 
-So are those on half floats that are computed in float32 (`half_precision`), and convolutions in a few groups of few
+Among them: ops on half floats that are computed in float32 (`half_precision`), and convolutions in few groups of few
 channels (`channel_groups`).
 
 Rule: a graph in, a graph out; nothing else changes.

@@ -1,7 +1,7 @@
 """Ops on half floats that are computed in float32: products, convolutions and gradients of pooling.
 
-Rule: their bodies do so too and round once, so the values are the same; what it saves is the loop nest, which such an
-op would have for want of kernels of its own dtype. The casts become part of the kernels round them.
+Rule: the ops' NumPy bodies do the same and round once, so the values are equal. That avoids a generic loop nest, which
+such an op would need because it has no kernel for its own dtype. The casts become part of the neighbouring kernels.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Steps of a cluster made from those of one like it, so that what a graph repeats is put into loops and text once.
+"""Steps of a cluster copied from a similar one, so that a pattern that the graph repeats is lowered and written once.
 
-Rule: clusters are alike if their loop nests are, value by value, and if the same operands may give their memory away.
+Rule: two clusters are similar if their loop nests are, value by value, and if the same operands may be written over.
 """
 
 from __future__ import annotations

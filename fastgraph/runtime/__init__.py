@@ -1,7 +1,7 @@
-"""Programs to Plans, Plans run.
+"""From Program to Plan, and the execution of Plans.
 
-The schedule (a Program and shapes to a Plan: order, memory, shards), the executor that runs Plans without Python,
-and the executable that a traced graph is run by.
+The schedule turns a Program and shapes into a Plan: order, memory, shards. The executor runs Plans without Python. The
+executable is what a traced graph is run by.
 
 Rule: everything is decided by shapes alone, so results have the same bits on any number of threads.
 """

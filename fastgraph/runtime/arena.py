@@ -1,7 +1,7 @@
-"""Where values live in a plan's arena: best fit over the steps in program order.
+"""Offsets in a plan's arena: best fit over the steps in program order.
 
-Rule: memory goes to a new allocation only when every step that used the old one is sure to have ended: in a serial plan
-when it stands earlier in the order, in a parallel plan when the new allocation's first step waits for it.
+Rule: memory is reused only when every step that used it has certainly ended: in a serial plan when it comes earlier in
+the order, in a parallel plan when the first step of the new allocation waits for it.
 """
 
 from __future__ import annotations

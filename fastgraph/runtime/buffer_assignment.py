@@ -1,6 +1,6 @@
-"""Values in memory: every value of a schedule gets a slot, and values that may share memory share one.
+"""Memory for values: every value of a schedule gets a slot, and values that may share memory share a slot.
 
-Rule: memory is written over only where nobody reads it later, holds it, or knows it by another name.
+Rule: memory is written over only if nobody reads it later, holds it, or knows it by another name.
 """
 
 from __future__ import annotations

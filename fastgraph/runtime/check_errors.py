@@ -1,4 +1,4 @@
-"""Errors for a kernel's failed check.
+"""The errors of failed checks inside kernels.
 
 Rule: the message is the op's own: its body runs on the operands again, and raises.
 """

@@ -1,7 +1,7 @@
-"""Graphs that a program did not live to see compiled: a forked process makes their Programs and asks for their kernels.
+"""Compilation after the program has ended: a forked process makes the Programs and asks for their kernels.
 
-Rule: only where the store does not say that it has all kernels of a graph. The process has no file of the program's
-open, runs none of its code, and leaves the compiling to a process that holds nothing.
+Rule: it runs only if the store does not say that it has all kernels of a graph. The process keeps none of the program's
+files open, runs none of its code, and leaves the compiling itself to a process that holds nothing of the program.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The rest of a plan: the steps behind a shape that is data, planned when it is known.
+"""The dynamic tail of a plan: the steps that depend on a shape which is data, planned once that shape is known.
 
-Rule: a rest is a schedule of the same Program with more of it known; where none can be made, the ops' bodies run.
+Rule: a tail is a schedule of the same Program in which more sizes are known. If none can be made, the ops' bodies run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The compiler from top to bottom, and what a traced graph is run by.
+"""Executable: a traced graph with the whole compiler behind it, and the choice of what runs a call.
 
-Rule: a call never waits for a compiler, unless told to: until the kernels are there the graph is interpreted, and
-the tier changes as a whole, between two calls.
+Rule: a call never waits for a compiler unless it is told to. Until the kernels are there the graph is interpreted; the
+tier changes as a whole, between two calls.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Programs for people: their steps as rows, and as text with the kernels' sources.
+"""Programs as text for people: their steps as rows, with the kernels' sources.
 
 Rule: reading only.
 """

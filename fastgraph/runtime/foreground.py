@@ -1,6 +1,6 @@
-"""Who waits for a result at this moment: threads that trace, or that run a graph for the first time.
+"""Threads that a user is waiting for: those that trace, or that run a graph for the first time.
 
-Rule: it is only asked when work in the background is about to begin; nothing waits for it long, or is refused by it.
+Rule: background work asks here before it begins; nothing waits long because of the answer, and nothing is refused.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Which steps of a Program can be planned now, and which wait for shapes that are data.
+"""Which steps of a Program can be planned now, and which must wait for shapes that are data.
 
-Rule: a value's size is known, or its step waits; nothing here is decided by the number of threads.
+Rule: a step is planned if all its sizes are known; the number of threads plays no part.
 """
 
 from __future__ import annotations

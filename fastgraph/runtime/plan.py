@@ -1,8 +1,8 @@
-"""A PlanSpec: a Program for one set of shapes, as plain data that the executor turns into C structs.
+"""PlanSpec: a Program for one set of shapes, as plain data from which the executor makes C structs.
 
-Rule: everything here is a number, a tuple or a callable; the executor takes it as true and decides nothing itself.
-Memory is a table of slots. Values that share memory (in place, reshaped) are the same slot; two slots never overlap
-while both are in use.
+Rule: everything here is a number, a tuple or a callable; the executor trusts it and decides nothing itself. Memory is a
+table of slots. Values that share memory (written in place, reshaped) have the same slot; two slots never overlap while
+both are in use.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The schedule: a Program and concrete shapes become a PlanSpec: sizes, memory, shards, order, what runs where.
+"""The schedule: from a Program and concrete shapes to a PlanSpec with sizes, memory, shards and order.
 
-Rule: everything is decided by shapes alone, never by the number of threads, so that results have the same bits
-wherever they are computed. Each part of the work has a module, in this order: `known_shapes` (which steps can be
-planned), `buffer_assignment` (slots), `step_specs` (the steps), `dynamic_tail` (steps behind a shape that is data), and
-here order and memory.
+Rule: everything is decided by shapes alone, never by the number of threads, so results have the same bits everywhere.
+The parts of the work are modules, in this order: `known_shapes` (which steps can be planned), `buffer_assignment`
+(slots), `step_specs` (the steps) and `dynamic_tail` (steps behind a shape that is data). Order and memory are here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Costs of steps, how they are cut into shards, and when a plan is worth more than one thread.
+"""The cost of a step, the number of shards it is cut into, and whether a plan is worth more than one thread.
 
-Rule: estimates in nanoseconds on one thread, from shapes alone; being wrong costs time, never correctness, and the
-shards of a step are the same on every machine.
+Rule: costs are estimates in nanoseconds on one thread, made from shapes alone. A wrong estimate costs time, never
+correctness, and the shards of a step are the same on every machine.
 """
 
 from __future__ import annotations

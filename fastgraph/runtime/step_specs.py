@@ -1,6 +1,6 @@
-"""One step of a Program for known sizes: the StepSpec that the executor reads.
+"""Steps of a Program for known sizes: the StepSpecs that the executor reads.
 
-Rule: a StepSpec holds numbers alone (slots, sizes, costs), but for what a host step calls.
+Rule: a StepSpec holds numbers only (slots, sizes, costs), except for the function that a host step calls.
 """
 
 from __future__ import annotations

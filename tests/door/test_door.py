@@ -492,6 +492,7 @@ def test_keras_3_trains_on_two_replicas_as_on_one() -> None:
     assert one == pytest.approx(two, rel=2e-5)
 
 
+@pytest.mark.slow  # imports Keras
 def test_a_program_for_keras_gives_tensorflows_numbers() -> None:
     """With the same seed: initial weights, dropout, shuffled batches and steps are those of TensorFlow."""
     if importlib.util.find_spec("keras") is None or metadata.version("keras") != "3.15.1":

@@ -63,7 +63,7 @@ MAX_CARRIED = 30  # an executor's step updates no more values in place
 _UNFIT = frozenset({"resource", "string", "variant"})
 
 
-def loop_kernel_program(loop: Node, test: Program, body: Program) -> Program | None:
+def burst_program(loop: Node, test: Program, body: Program) -> Program | None:
     """The Program that does many iterations of `loop` at once; None where it is not made of small kernels alone.
 
     It takes what the body takes; gives the next carried values, how many iterations were done (int64[1]), and for each
@@ -479,4 +479,4 @@ def _indented(line: str, instead: Sequence[str]) -> list[str]:
     return [line.replace("return 0", each) for each in instead] if line.strip() == "return 0" else []
 
 
-__all__ = ["loop_kernel_program"]
+__all__ = ["burst_program"]
