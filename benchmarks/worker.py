@@ -39,6 +39,18 @@ def memory(process: str = "self") -> dict[str, float]:
     return {name: int(lines.get(key, "0 kB").split()[0]) / 1024 for name, key in names}
 
 
+def held(processes: list[str]) -> float:
+    """The memory that processes hold, in MB: what they share, as twins do, is counted once."""
+    found = 0.0
+    for each in processes:
+        try:
+            lines = Path(f"/proc/{each}/smaps_rollup").read_text().splitlines()
+        except OSError:
+            continue
+        found += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+    return found
+
+
 def helpers(process: str = "self") -> list[str]:
     """The numbers of the processes that a process has started and that still run, and of theirs."""
     found = []
@@ -126,7 +138,7 @@ class Cases:
         results += [driver.arrays(call()) for _ in range(CHECKED_CALLS - 1)]
         np.savez(out, **{f"{i}_{k}": array for i, arrays in enumerate(results) for k, array in enumerate(arrays)})
         taken = {"first_ms": 1e3 * (first - begin), "full_ms": 1e3 * (full - begin), **memory()}
-        taken["helpers_peak_mb"] = sum(memory(each)["peak_mb"] for each in helpers())
+        taken["helpers_peak_mb"] = held(helpers())
         self.timer = Timer(call, 0.0 if self.small else getattr(self.workload, "WARM_UP_S", WARM_UP_S))
         self.per = 1 if self.small else getattr(self.workload, "PER", {}).get(case, 1)
         return {**taken, "version": getattr(driver.lib, "__version__", "")}
@@ -156,7 +168,7 @@ class Cases:
             ends.append(now - begin)
             times.append(now - before)
             if now > looked + 0.1 or len(times) == 1:  # not after each call: it takes a while itself
-                beside = max(beside, sum(memory(each)["peak_mb"] for each in helpers()))
+                beside = max(beside, held(helpers()))
                 if settled is None and all(each.wait(0.0) for each in self.driver.concretes()):
                     settled = now
                 now = looked = clock()

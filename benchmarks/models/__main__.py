@@ -35,7 +35,7 @@ the least of several medians, in milliseconds; the ratio is fastgraph's over the
 faster. First result and full speed (the first calls within 1.2 of the last ones' time) count from the first call, in a
 new process, after the imports: with nothing compiled before, and, for fastgraph, behind the semicolon with its kernels
 stored. The peer beside is the one that is soonest. Peak memory is of the whole process and, behind the plus, of the
-processes that compile; the peer beside has the least."""
+processes that compile, what they share counted once; the peer beside has the least."""
 
 
 class Programs(Field):

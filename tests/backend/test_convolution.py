@@ -214,6 +214,21 @@ def test_kernels_are_shared_by_batches_heights_and_widths_of_as_many_pixels_at_a
     assert sources((2, 9, 26, 16)) != sources((2, 9, 28, 16))  # 13 and 14 pixels
 
 
+def test_kernels_are_shared_by_channels_windows_and_strides() -> None:
+    """A network's convolutions are few kernels: only what blocks of registers depend on is in their text."""
+
+    def sources(x: tuple[int, ...], w: tuple[int, ...], strides: tuple[int, int], padding: str = "SAME") -> list[str]:
+        function, given = three((x, w, strides, padding, (1, 1)))
+        return [s.kernel.source for s in steps_of(fg.function(function), given)]
+
+    first = sources((2, 14, 14, 64), (3, 3, 64, 64), (1, 1))
+    assert sources((2, 14, 14, 64), (1, 1, 64, 64), (1, 1)) == first
+    assert sources((4, 14, 14, 64), (1, 5, 64, 96), (1, 1))[2] == first[2]
+    strided = sources((2, 28, 28, 64), (3, 3, 64, 64), (2, 2))
+    assert strided[0] == first[0] and strided[-1] == first[-1]
+    assert sources((2, 42, 42, 64), (5, 5, 64, 64), (3, 3)) == strided
+
+
 @pytest.mark.parametrize("width", [1, 3, 4, 5, 9, 26, 29])
 @pytest.mark.parametrize("case", ["three to seventeen", "strides"])
 def test_each_width_has_blocks_that_fit(case: str, width: int) -> None:

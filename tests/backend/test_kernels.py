@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
 import pytest
+from llvmlite.ir.instructions import LoadInstr
 from nests import BFLOAT16, Bench
 
 BOTH = pytest.mark.parametrize("plain", [False, True], ids=["native", "plain"])
@@ -269,3 +271,22 @@ def test_kernels_take_the_short_road_through_numba() -> None:
         assert bench.run(plain=False) == 0
         np.testing.assert_allclose(bench.arrays["out"], want, rtol=1e-6)
     assert object_code.refused[before:] == []
+
+
+def test_what_compiled_a_kernel_keeps_nothing_of_it() -> None:
+    """The IR of a kernel takes a megabyte, and a program has hundreds."""
+    from fastgraph.compiler.cpu import object_code
+    from fastgraph.compiler.program.kernel_spec import KernelSpec
+
+    def instructions() -> int:
+        gc.collect()
+        return sum(isinstance(each, LoadInstr) for each in gc.get_objects())
+
+    def compiled(number: float) -> None:
+        source = f"def kernel(buffers, sizes, begin, end):\n    x = buffers[0]\n    y = buffers[1]\n    y[0] = x[0] + {number}\n    return 0\n"
+        object_code.compile_kernel(KernelSpec(source, ("float64", "float64"), 0, ()), "0" * 40)
+
+    compiled(1.0)
+    before = instructions()
+    compiled(2.0)
+    assert instructions() == before

@@ -160,3 +160,13 @@ def test_sums_down_columns_stay_in_tiles_beside_a_copy_of_what_they_read() -> No
     with flags.override(tier="last"):
         for got, value in zip(staged(*given), function(*given), strict=True):
             np.testing.assert_allclose(got, value, rtol=1e-5, atol=1e-5)
+
+
+def test_sums_cut_into_chunks_of_rows_are_the_same_kernels_for_other_columns() -> None:
+    def sources(columns: int) -> list[str]:
+        function = fg.function(lambda x: fg.reduce_sum(x * x, 0) / 2)
+        executable = function.get_concrete_function(fg.TensorSpec([4096, columns])).executable
+        return [s.kernel.source for s in executable.program.steps if isinstance(s, KernelStep)]
+
+    assert len(sources(64)) == 2
+    assert sources(64) == sources(128) == sources(320)

@@ -78,8 +78,9 @@ def emit(emitter: Emitter, outside: Block) -> tuple[str, Block]:
     if len(nest.dims) > 1 and column.args[0].is_known and (n := column.args[0].witness or 0) >= LEAST:
         width = _width(n, [t for members in groups.values() for t in members], max(map(len, groups.values())))
         # The last tile lies over the one before it: what is written twice is the same.
-        start = f"t = {emitter.call('tile_int64', 'c', str(n - width))}"
-        return f"for c in range(0, {n}, {width}):", _tile(emitter, outside, groups, str(width), start)
+        count = emitter.size(column.args[0])
+        start = f"t = {emitter.call('tile_int64', 'c', f'{count} - {width}')}"
+        return f"for c in range(0, {count}, {width}):", _tile(emitter, outside, groups, str(width), start)
     first, stop = ("begin", "end") if len(nest.dims) == 1 else ("0", emitter.size(column.args[0]))
     body = _tile(emitter, outside, groups, "w", f"w = {emitter.call('min_int64', str(TILE), f'{stop} - t')}")
     return f"for t in range({first}, {stop}, {TILE}):", body

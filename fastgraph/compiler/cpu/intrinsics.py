@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import inspect
 import operator
-import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +129,8 @@ def _promise_disjoint(instruction: ir.Instruction, slot: Elements) -> None:
     """
     if not isinstance(slot, Slot):
         return
-    made = _promises.setdefault(instruction.module, {})
+    # Each slot has many loads and stores. What was said of it is kept with the module, or that would live on with it.
+    made: dict[Slot, Any] = vars(instruction.module).setdefault("_fastgraph_promises", {})
     if slot not in made:
         module = instruction.module
         domain = module.add_metadata(["fastgraph"])
@@ -141,10 +141,6 @@ def _promise_disjoint(instruction: ir.Instruction, slot: Elements) -> None:
     instruction.set_metadata("alias.scope", own)
     if others is not None:
         instruction.set_metadata("noalias", others)
-
-
-#: What each module of IR says of its slots: (the scope of one, those of the others). Each has many loads and stores.
-_promises: weakref.WeakKeyDictionary[Any, dict[Slot, Any]] = weakref.WeakKeyDictionary()
 
 
 @lower_builtin(operator.getitem, Elements, types.intp)

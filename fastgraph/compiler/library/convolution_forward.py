@@ -125,8 +125,8 @@ class Correlation:
         return text
 
     def _scratch(self) -> int:
-        """Floats of the padded piece, in few different numbers."""
-        return next(n for n in (SCRATCH >> 4, SCRATCH >> 2, SCRATCH) if n >= self.room(self.options[0]))
+        """Floats of the padded piece: one of two numbers, or each would be a kernel of its own."""
+        return SCRATCH if self.room(self.options[0]) > SCRATCH >> 2 else SCRATCH >> 2
 
     def _choose(self, text: SharedText, count: str) -> None:
         """How many pixels to compute together: what wastes the least where the last ones overlap the ones before."""

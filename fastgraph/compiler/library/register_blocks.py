@@ -131,7 +131,7 @@ class Axes:
 
     def before(self, k: int, n: str, m: str) -> None:
         """The line of `a{k}`: how far windows reach over the beginning of axis k, of n pixels under m windows."""
-        padding = self._g.padding if isinstance(self._g.padding, str) else self._g.padding[k]
+        padding: Any = self._g.padding if isinstance(self._g.padding, str) else self._g.padding[k]
         if padding == "VALID":
             self._text(f"a{k} = 0")
         elif padding == "SAME":
