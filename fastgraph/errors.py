@@ -277,4 +277,4 @@ def error_code_from_exception_type(cls: type[OpError]) -> int:
 
 
 def __dir__() -> list[str]:
-    return [name for name in globals() if not name.startswith("_") and name not in ("Any", "annotations")]
+    return [name for name in globals() if not name.startswith("_") and name not in ("Any", "ClassVar", "annotations")]

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import operator
 import pickle
+import typing
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,7 @@ def test_tab_completion_shows_public_names_alone(name: str) -> None:
         value = getattr(module, shown)
         home = str(getattr(value, "__module__", "fastgraph"))
         assert not shown.startswith("_") or shown == "__version__", full
+        assert shown not in typing.__all__ or getattr(typing, shown) is not value, full
         if not inspect.ismodule(value):
             assert home.startswith(("fastgraph", "builtins", "typing")) or full in known, full
         else:
