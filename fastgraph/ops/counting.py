@@ -262,7 +262,12 @@ def invert_permutation(x: Array) -> Any:
     """
     if x.ndim != 1:
         raise invalid("invert_permutation expects a 1D vector.")
-    result = np.full(x.shape, -1, x.dtype)
+    result, own = np.full(x.shape, -1, x.dtype), np.arange(len(x), dtype=x.dtype)
+    if not len(x) or (x.min() >= 0 and x.max() < len(x)):
+        result[x] = own
+        if (result[x] == own).all():
+            return result
+        result[:] = -1
     for i, at in enumerate(x.tolist()):
         if not 0 <= at < len(x):
             raise invalid(f"{at} is not between 0 and {len(x)}")
