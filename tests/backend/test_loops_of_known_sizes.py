@@ -42,3 +42,10 @@ def test_segments_of_any_width(rng: Any, inner: int, kind: str) -> None:
         tf.function(function)(tf.constant(x), tf.constant(ids[::-1].copy()))
     with pytest.raises(tf.errors.InvalidArgumentError):
         tf.function(function)(tf.constant(x), tf.constant(ids - 9))
+
+
+def test_counts_of_a_known_number_are_no_steps_of_python(rng: Any) -> None:
+    x = rng.integers(0, 12, 50).astype(np.int32)
+    found, text = _told(lambda x: tf.math.bincount(x, minlength=8, maxlength=8), tf.constant(x))
+    np.testing.assert_array_equal(found, np.bincount(x, minlength=8)[:8])
+    assert "dynamic" not in text
