@@ -62,10 +62,11 @@ def sort_order(indices: Tensor, known: TensorShape | None = None) -> Any:
     rank = indices.shape[1]
     if not rank:
         return range_(shape(indices, int64)[0])
-    if known is not None and known.rank == rank and known.is_fully_defined():
-        steps = [math.prod(known.as_list()[axis + 1 :]) for axis in range(rank)]
-        if known.as_list()[0] * steps[0] < 1 << 31:
-            return cast(argsort(reduce_sum(indices * np.array(steps, np.int64), 1), stable=True), int64)
+    total = known.num_elements() if known is not None and known.rank == rank else None
+    if known is not None and total is not None and total < 1 << 31:
+        extents: list[Any] = known.as_list()
+        steps = [math.prod(extents[axis + 1 :]) for axis in range(rank)]
+        return cast(argsort(reduce_sum(indices * np.array(steps, np.int64), 1), stable=True), int64)
     order = argsort(indices[:, rank - 1], stable=True)
     for axis in reversed(range(rank - 1)):  # not by one number per row: it would overflow where a shape is huge
         order = gather(order, argsort(gather(indices[:, axis], order), stable=True))
