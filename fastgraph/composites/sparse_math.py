@@ -28,6 +28,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import are_known, as_tensor, known_value, not_allowed, preferred, refused, static_axes
 from fastgraph.ops.comparison import greater_equal, logical_or
 from fastgraph.ops.complex_numbers import conj
+from fastgraph.ops.counting import invert_permutation
 from fastgraph.ops.deferred_calls import late, late_structure
 from fastgraph.ops.elementwise import abs, cast, ones_like, stop_gradient
 from fastgraph.ops.elementwise import add as add_dense
@@ -150,9 +151,9 @@ def _check_alike(a: SparseTensor, b: SparseTensor, what: str) -> None:
 def _merged(a: SparseTensor, b: SparseTensor, combine: Callable[..., Any]) -> tuple[Any, Any]:
     """The indices that a or b has, in order, and combine(which of them each value of a, then b, has; their number)."""
     together = join([a.indices, b.indices], 0)
-    order = sort_order(together)
+    order = sort_order(together, a.shape)
     indices, sorted_groups = groups_of_equal(gather(together, order))
-    groups = gather(sorted_groups, argsort(order))
+    groups = gather(sorted_groups, invert_permutation(order))
     return indices, combine(groups, shape(indices, int64)[0])
 
 

@@ -5,6 +5,7 @@ Rule: everything is written in ops on the three component tensors: gradients and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -53,11 +54,19 @@ def late_like(function: Callable[..., SparseTensor], sp: SparseTensor, *given: A
 # ---- order ----------------------------------------------------------------------------------------------------------
 
 
-def sort_order(indices: Tensor) -> Any:
-    """The places of the rows of i64[n, rank] in row-major order; equal rows stay in theirs. Needs a known rank."""
+def sort_order(indices: Tensor, known: TensorShape | None = None) -> Any:
+    """The places of the rows of i64[n, rank] in row-major order; equal rows stay in theirs. Needs a known rank.
+
+    known: what is known of the shape that they lie in; of a small one, a row is one number.
+    """
     rank = indices.shape[1]
     if not rank:
         return range_(shape(indices, int64)[0])
+    total = known.num_elements() if known is not None and known.rank == rank else None
+    if known is not None and total is not None and total < 1 << 31:
+        extents: list[Any] = known.as_list()
+        steps = [math.prod(extents[axis + 1 :]) for axis in range(rank)]
+        return cast(argsort(reduce_sum(indices * np.array(steps, np.int64), 1), stable=True), int64)
     order = argsort(indices[:, rank - 1], stable=True)
     for axis in reversed(range(rank - 1)):  # not by one number per row: it would overflow where a shape is huge
         order = gather(order, argsort(gather(indices[:, axis], order), stable=True))
@@ -81,7 +90,7 @@ def reorder(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
     sp = as_sparse(sp_input)
     if sp.shape.rank is None:
         return late_like(reorder, sp)
-    order = sort_order(sp.indices)
+    order = sort_order(sp.indices, sp.shape)
     return with_shape(gather(sp.indices, order), take(sp.values, order), sp.dense_shape, sp.shape)
 
 

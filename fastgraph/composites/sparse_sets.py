@@ -6,6 +6,7 @@ Rule: the last axis holds what belongs together; rows are walked on the host, as
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,9 +28,10 @@ from fastgraph.ops.string_hashes import fingerprint, together
 
 _REASON = "rows whose lengths are data"
 _HASH_KEY = 0xDECAFCAFFE
+#: Whether a value stays that the first set holds, and the second.
 _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "a-b": lambda a, b: a - b,
-    "b-a": lambda a, b: b - a,
+    "a-b": lambda a, b: a & ~b,
+    "b-a": lambda a, b: b & ~a,
     "intersection": lambda a, b: a & b,
     "union": lambda a, b: a | b,
 }
@@ -40,16 +42,40 @@ def _infer_sets(*parts: Aval, operation: str) -> tuple[Aval, ...]:
     return Aval(int64, (None, rank)), Aval(parts[1].dtype, (None,)), Aval(int64, (rank,))
 
 
-def _rows(indices: Array, values: Array, extents: Array) -> dict[tuple[int, ...], set[Any]]:
-    """The set of each row. Raises: InvalidArgumentError for places outside of the extents."""
+def _check_inside(indices: Array, extents: Array) -> None:
+    """Raises: InvalidArgumentError for places outside of the extents."""
     outside = np.flatnonzero(((indices < 0) | (indices >= extents)).any(1))
     if outside.size:
         place, within = shape_text(indices[outside[0]].tolist()), shape_text(extents.tolist())
         raise invalid(f"indices[{outside[0]}] = {place} is out of bounds: need 0 <= index < {within}")
-    rows: dict[tuple[int, ...], set[Any]] = {}
-    for place, value in zip(indices[:, :-1].tolist(), values.tolist(), strict=True):
-        rows.setdefault(tuple(place), set()).add(value)
+
+
+def _groups(indices: Array, extents: Array) -> Array:
+    """The number of the row of each value, rising with its place. i64[n, rank], i64[rank] -> i64[n]."""
+    if math.prod(extents[:-1].tolist()) >= 1 << 63:
+        return np.unique(indices[:, :-1], axis=0, return_inverse=True)[1].reshape(-1)
+    rows = np.zeros(len(indices), np.int64)
+    for extent, column in zip(extents[:-1], indices.T, strict=False):
+        rows = rows * extent + column
     return rows
+
+
+def _order(rows: Array, numbers: Array) -> Array:
+    """Places of the values, by row and number: of one number each where both fit in it."""
+    if not len(rows):
+        return np.zeros(0, np.int64)
+    least, row = int(numbers.min()), int(rows.max()) + 1
+    span = int(numbers.max()) - least + 1
+    if row * span < 1 << 63 and abs(least) < 1 << 62:
+        return np.argsort(rows * span + (numbers.astype(np.int64) - least))
+    return np.lexsort((numbers, rows))
+
+
+def _starts(*columns: Array) -> Array:
+    """Which places of columns in order begin another group of equal ones. -> bool[n]."""
+    starts = np.ones(len(columns[0]), bool)
+    starts[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    return starts
 
 
 @custom(
@@ -77,21 +103,27 @@ def set_operation_p(
     """The sets that two sparse tensors have in their last axes, combined: indices, values in order, and shape."""
     if len(shape1) != len(shape2) or (shape1[:-1] != shape2[:-1]).any():
         raise invalid(f"Mismatched group shapes: {shape1[:-1].tolist()} and {shape2[:-1].tolist()}")
-    first, second = _rows(indices1, values1, shape1), _rows(indices2, values2, shape2)
-    indices, values = [], []
-    for place in sorted({*first, *second}):
-        both = _OPERATIONS[operation](first.get(place, set()), second.get(place, set()))
-        for i, value in enumerate(sorted(both)):
-            indices.append([*place, i])
-            values.append(value)
-    most = max((row[-1] + 1 for row in indices), default=0)
-    out = np.empty(len(values), values1.dtype)
-    out[:] = values
-    return (
-        np.array(indices, np.int64).reshape(-1, len(shape1)),
-        out,
-        np.array([*shape1[:-1].tolist(), most], np.int64),
-    )
+    for each, extents in ((indices1, shape1), (indices2, shape2)):
+        _check_inside(each, extents)
+    indices = np.concatenate([indices1, indices2])
+    rows = _groups(indices, shape1)
+    values = np.concatenate([values1, values2])
+    if values.dtype == object:  # each text by its number
+        words, numbers = np.unique(values, return_inverse=True)
+    else:
+        words, numbers = None, values
+    order = _order(rows, numbers)
+    rows, numbers, first = rows[order], numbers[order], order < len(values1)
+    starts = _starts(rows, numbers)
+    at = np.flatnonzero(starts)
+    held = [np.logical_or.reduceat(each, at) if len(at) else each for each in (first, ~first)]
+    kept = at[_OPERATIONS[operation](*held)]
+    rows, numbers, indices = rows[kept], numbers[kept], indices[order[kept]]
+    begins = np.flatnonzero(_starts(rows)) if len(rows) else kept
+    places = np.arange(len(rows)) - np.repeat(begins, np.diff(begins, append=len(rows)))
+    indices[:, -1] = places
+    most = int(places.max(initial=-1)) + 1
+    return indices, numbers if words is None else words[numbers], np.array([*shape1[:-1].tolist(), most], np.int64)
 
 
 def _parts(value: TensorLike) -> tuple[Any, Any, Any]:
@@ -138,10 +170,13 @@ def difference(a: TensorLike, b: TensorLike, aminusb: bool = True, validate_indi
 )
 def set_size_p(indices: Array, values: Array, extents: Array) -> Any:
     """How many different elements each set has. -> i32[*s]."""
-    result = np.zeros(extents[:-1].tolist(), np.int32)
-    for place, row in _rows(indices, values, extents).items():
-        result[place] = len(row)
-    return result
+    _check_inside(indices, extents)
+    rows = _groups(indices, extents)
+    numbers = np.unique(values, return_inverse=True)[1] if values.dtype == object else values
+    order = _order(rows, numbers)
+    different = rows[order][_starts(rows[order], numbers[order])] if len(rows) else rows
+    n = int(np.prod(extents[:-1]))
+    return np.bincount(different, minlength=n).astype(np.int32).reshape(extents[:-1].tolist())
 
 
 def size(a: SparseTensor, validate_indices: bool = True) -> Tensor:

@@ -85,7 +85,10 @@ def relu6_grad(gradients: Array, features: Array) -> Any:
 )
 def leaky_relu_p(features: Array, *, alpha: float = 0.2) -> Any:
     """features where positive, else alpha * features. f[*s] -> f[*s]. Source: LeakyRelu."""
-    return np.where(features > 0, features, features * np.asarray(alpha, features.dtype))
+    slope = np.asarray(alpha, features.dtype)
+    if 0 < slope <= 1:  # without a choice, which NumPy makes one element at a time
+        return np.maximum(features, features * slope)
+    return np.where(features > 0, features, features * slope)
 
 
 @elementwise(

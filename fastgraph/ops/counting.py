@@ -93,10 +93,16 @@ def bincount(
     # As wide as the widest of them: 2**32 + 1 is not 1.
     kind = int64 if any(each is not None and each.dtype is int64 for each in (numbers, least, most)) else int32
     x = countable(cast(numbers, kind))
-    greatest = reduce_max(x) if most is None else minimum(reduce_max(x), cast(most, kind) - 1)  # one more could wrap
-    size = maximum(greatest + 1, 0)  # of no numbers the greatest is the least integer
-    if least is not None:
-        size = maximum(size, cast(least, kind))
+    fixed = None if least is None or most is None else static_int(least)
+    if fixed is not None and fixed >= 0 and fixed == static_int(most):
+        size = cast(as_tensor(most), kind)  # whatever the numbers are
+    else:
+        greatest = (
+            reduce_max(x) if most is None else minimum(reduce_max(x), cast(most, kind) - 1)
+        )  # one more could wrap
+        size = maximum(greatest + 1, 0)  # of no numbers the greatest is the least integer
+        if least is not None:
+            size = maximum(size, cast(least, kind))
     values = ones_like(x, dtype=dtype) if weights is None else as_tensor(weights)
     if not values.shape.is_compatible_with(x.shape):
         if values.shape.num_elements() != 0:
@@ -262,7 +268,12 @@ def invert_permutation(x: Array) -> Any:
     """
     if x.ndim != 1:
         raise invalid("invert_permutation expects a 1D vector.")
-    result = np.full(x.shape, -1, x.dtype)
+    result, own = np.full(x.shape, -1, x.dtype), np.arange(len(x), dtype=x.dtype)
+    if not len(x) or (x.min() >= 0 and x.max() < len(x)):
+        result[x] = own
+        if (result[x] == own).all():
+            return result
+        result[:] = -1
     for i, at in enumerate(x.tolist()):
         if not 0 <= at < len(x):
             raise invalid(f"{at} is not between 0 and {len(x)}")

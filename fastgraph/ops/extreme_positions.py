@@ -63,7 +63,10 @@ def _lower_position(kind: str) -> Callable[..., Any]:
                 return b.cast(value, "uint8") if dtype.is_bool else value
 
             n = x.shape[axis]
-            return b.cast(b.check(n > 0, b.reduce(kind, [n], lambda k: at(k[0]))), node.attrs["output_type"])
+            place = b.reduce(kind, [n], lambda k: at(k[0]))
+            if not n.is_known or not n.witness:  # a check keeps columns from being gone through side by side
+                place = b.check(n > 0, place)
+            return b.cast(place, node.attrs["output_type"])
 
         return [element]
 
@@ -79,9 +82,12 @@ def _position(x: Array, axis: int, output_type: DType, find: Callable[..., Any],
         raise invalid(f"Reduction axis {axis % rank} is empty in shape [{text}]")
     if x.shape[axis] == 0:
         return np.zeros(np.delete(x.shape, axis), output_type.numpy_dtype)
+    places = find(x, axis=axis)
     if x.dtype.kind == "f" or is_half(x.dtype):
-        x = np.where(np.isnan(x), worst(x.dtype), x)
-    return find(x, axis=axis).astype(output_type.numpy_dtype)
+        nan = np.isnan(x) if is_half(x.dtype) else np.isnan(np.take_along_axis(x, np.expand_dims(places, axis), axis))
+        if nan.any():  # which NumPy takes for the greatest and the least
+            places = find(np.where(np.isnan(x), worst(x.dtype), x), axis=axis)
+    return places.astype(output_type.numpy_dtype)
 
 
 def _position_samples() -> list[Any]:

@@ -408,9 +408,13 @@ def _lower_band(b: Builder, node: Node) -> list[Any]:
 def matrix_band_part(input: Array, *, lower: int, upper: int) -> Any:
     """Matrices with zeros outside a band of diagonals; a negative number of them means all. t[*s, m, n] -> same."""
     validated(_check_band, input.shape, lower, upper)
-    below = np.arange(input.shape[-2])[:, None] - np.arange(input.shape[-1])
-    inside = ((below <= lower) | (lower < 0)) & ((-below <= upper) | (upper < 0))
-    return np.where(inside, input, np.zeros((), input.dtype))
+    rows, columns = input.shape[-2:]
+    result = np.zeros_like(input)
+    for i in range(rows):
+        first = max(i - lower, 0) if lower >= 0 else 0
+        last = min(i + upper + 1, columns) if upper >= 0 else columns
+        result[..., i, first:last] = input[..., i, first:last]
+    return result
 
 
 @public("linalg.band_part")

@@ -351,17 +351,16 @@ def _sorted_op(kind: str) -> Callable[..., Any]:
     def apply(data: Array, segment_ids: Array) -> Any:
         _check_sorted(data, segment_ids)
         n = int(segment_ids[-1]) + 1 if len(segment_ids) else 0
-        held, counts = np.unique(segment_ids, return_counts=True)
         if kind == "mean":
             total = _unsorted("sum", data, segment_ids, n)
+            counts = np.maximum(np.bincount(segment_ids, minlength=n), 1)
             counts = counts.reshape([-1, *(1,) * (data.ndim - 1)]).astype(data.dtype)
-            total[held] = total[held] / counts if data.dtype.kind in "fc" else _truncated(total[held], counts)
-            return total
+            return total / counts if data.dtype.kind in "fc" else _truncated(total, counts)
         # Infinities are the extremes of their segments: the least finite number is only that of none, which 0 replaces.
         start = {"max": -np.inf, "min": np.inf}.get(kind) if data.dtype.kind == "f" else None
         result = _unsorted(kind, data, segment_ids, n, start)
         if kind in ("max", "min"):
-            result[np.setdiff1d(np.arange(n), held)] = 0
+            result[np.bincount(segment_ids, minlength=n) == 0] = 0
         return result
 
     apply.__name__ = f"segment_{kind}_p"

@@ -12,6 +12,8 @@ from fastgraph.ops.precise_sums import is_half
 
 #: Elements up to which NumPy's stable sort is as fast.
 FEW = 512
+#: How long rising runs are of which NumPy's stable sort, which merges them, is the faster one.
+FEW_RUNS = 256
 
 
 def _bits(x: Array, descending: bool) -> Array:
@@ -54,6 +56,8 @@ def stable_order(x: Array, descending: bool) -> Array:
         keys = _keys(bits)
         keys.sort(axis=-1)
         return keys.astype(np.int32)
+    if x.ndim == 1 and np.count_nonzero(bits[1:] < bits[:-1]) < n // FEW_RUNS:
+        return np.argsort(bits, kind="stable").astype(np.int32)
     order = np.argsort(bits, axis=-1)
     kept = np.take_along_axis(bits, order, -1)
     new = kept[..., 1:] != kept[..., :-1]
@@ -78,9 +82,20 @@ def in_order(x: Array, descending: bool) -> Array:
 
 def greatest(x: Array, k: int) -> Array:
     """The places of the k greatest along the last axis, falling, the first of equals first. t[*s, n] -> i32[*s, k]."""
-    if x.itemsize > 4 or x.size <= FEW or 4 * k > x.shape[-1]:
+    if k == 1 and not is_half(x.dtype):
+        return np.argmax(x, -1)[..., None].astype(np.int32)  # a NaN if there is one, the first of equals
+    if x.size <= FEW or 4 * k > x.shape[-1] or not k:
+        return stable_order(x, True)[..., :k]
+    if not is_half(x.dtype):
+        least = np.partition(x, -k, axis=-1)[..., -k, None]
+        chosen = x >= least
+        if (chosen.sum(-1) == k).all():  # no NaN, and none left out that is like the least
+            places = chosen.nonzero()[-1].reshape(*x.shape[:-1], k)
+            return np.take_along_axis(places, stable_order(np.take_along_axis(x, places, -1), True), -1).astype(
+                np.int32
+            )
+    if x.itemsize > 4:
         return stable_order(x, True)[..., :k]
     keys = _keys(_bits(x, True))
-    if k:
-        keys.partition(k - 1, axis=-1)
+    keys.partition(k - 1, axis=-1)
     return np.sort(keys[..., :k], axis=-1).astype(np.int32)

@@ -18,6 +18,7 @@ import numpy as np
 from fastgraph.core.base.dtype import bool_, int64, string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.native import array_loops
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named, of_dtypes
 from fastgraph.ops.families import Array, custom, invalid, public, shape_text
@@ -276,7 +277,7 @@ def _windows(row: list[bytes], width: int, between: bytes, ends: tuple[bytes, by
     if short and n == 0 and row:
         return [between.join([ends[0]] * count + row + [ends[1]] * count)]
     padded = [ends[0]] * count + row + [ends[1]] * count
-    return [between.join(padded[i : i + width]) for i in range(n)]
+    return array_loops.windows(padded, width, between) if n else []
 
 
 @custom(

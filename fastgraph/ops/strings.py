@@ -117,6 +117,12 @@ def as_string(
 
 def _numbers(words: Array, dtype: DType) -> Array:
     """The number that each string says. Raises: ValueError, OverflowError for one that says none of the dtype."""
+    found = array_loops.numbers(np.ascontiguousarray(words), dtype.is_floating)
+    if found is not None and (
+        dtype.is_floating or not found.size or dtype.min <= found.min() <= found.max() <= dtype.max
+    ):
+        with np.errstate(over="ignore"):
+            return found.astype(dtype.numpy_dtype).reshape(words.shape)
     if b"_" in b"".join(words.reshape(-1).tolist()):  # which Python allows between digits
         raise ValueError
     return _each(float if dtype.is_floating else int, words, dtype.numpy_dtype)
@@ -325,7 +331,7 @@ def _characters(word: bytes, start: int = 0) -> list[int]:
 )
 def string_length_p(input: Array, *, unit: str) -> Any:
     """The length of each string, in bytes or in characters. string[*s] -> i32[*s]."""
-    return _each(len if unit == "BYTE" else (lambda w: len(_characters(w))), input, np.int32)
+    return array_loops.lengths(np.ascontiguousarray(input), unit != "BYTE").reshape(input.shape)
 
 
 @public("strings.length")

@@ -181,3 +181,38 @@ def test_rows_that_are_none_are_not_written() -> None:
             array_loops.unique(x)
     grad = gather_grad(tf.ones([2, 4]), tf.constant([[3, 0, -1, 1]] * 2), tf.constant([2, 3]), axis=1, batch_dims=1)
     assert grad.numpy().tolist() == [[1.0, 1.0, 0.0]] * 2  # what is no place is passed over, as by kernels
+
+
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("k", [1, 3, 100])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8", "float16"])
+def test_the_greatest_are_the_first_of_the_stable_order(rng: Any, dtype: str, k: int, few: bool) -> None:
+    for x in (drawn(rng, dtype, (3, 450), few), drawn(rng, "uint8", (3, 450), few).astype(dtype)):
+        np.testing.assert_array_equal(stable_orders.greatest(x, k), stable_orders.stable_order(x, True)[..., :k])
+
+
+def test_orders_of_rising_runs(rng: Any) -> None:
+    x = np.concatenate([np.sort(rng.integers(-(2**40), 2**40, 2000)) for _ in range(3)])
+    for falling in (True, False):
+        np.testing.assert_array_equal(stable_orders.stable_order(x, falling), order_of(x, falling))
+
+
+@pytest.mark.parametrize("lower", [-1, 0, 2, 5])
+@pytest.mark.parametrize("upper", [-1, 0, 3, 7])
+def test_bands(rng: Any, lower: int, upper: int) -> None:
+    x = rng.standard_normal((2, 5, 7))
+    inside = np.ones((5, 7), bool)
+    inside = np.triu(inside, -lower) if lower >= 0 else inside
+    inside = np.tril(inside, upper) if upper >= 0 else inside
+    np.testing.assert_array_equal(tf.linalg.band_part(x, lower, upper), np.where(inside, x, 0))
+
+
+@pytest.mark.parametrize("find", ["argmax", "argmin"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_positions_pass_over_nan(rng: Any, find: str, axis: int) -> None:
+    x = drawn(rng, "float32", (20, 70, 9), True)
+    x[:, 3] = np.nan
+    worst = -np.inf if find == "argmax" else np.inf
+    wanted = getattr(np, find)(np.where(np.isnan(x), worst, x), axis)
+    np.testing.assert_array_equal(getattr(tf, find)(x, axis), wanted)
+    np.testing.assert_array_equal(tf.function(getattr(tf, find))(tf.constant(x), axis), wanted)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
+from fastgraph.core.native import array_loops
 
 WORDS = [b"", b"a", b"hello", b"0123456789", b"x" * 30, b"y" * 60, b"z" * 200]
 
@@ -132,6 +133,34 @@ def test_sets() -> None:
     assert tf.sparse.to_dense(tf.sets.union(a, b)).numpy().tolist() == [[1, 2, 5], [3, 4, 9]]
     assert tf.sparse.to_dense(tf.sets.difference(a, b)).numpy().tolist() == [[1], [9]]
     assert tf.sets.size(tf.sets.union(a, b)).numpy().tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "string"])
+@pytest.mark.parametrize("shape", [(4, 5), (2, 3, 6), (7,), (0, 3)])
+def test_sets_are_those_of_python(rng: Any, dtype: str, shape: tuple[int, ...]) -> None:
+    def tensor(x: Any) -> Any:
+        return tf.strings.as_string(x) if dtype == "string" else tf.cast(x, dtype)
+
+    a, b = rng.integers(0, 6, shape), rng.integers(0, 6, (*shape[:-1], 4))
+    first, second = ([set(row.tolist()) for row in tensor(x).numpy().reshape(-1, x.shape[-1])] for x in (a, b))
+    for name, wanted in (
+        ("intersection", [x & y for x, y in zip(first, second, strict=True)]),
+        ("union", [x | y for x, y in zip(first, second, strict=True)]),
+        ("difference", [x - y for x, y in zip(first, second, strict=True)]),
+    ):
+        found = getattr(tf.sets, name)(tensor(a), tensor(b))
+        assert found.values.numpy().tolist() == [v for row in wanted for v in sorted(row)]
+        assert found.dense_shape.numpy().tolist() == [*shape[:-1], max(map(len, wanted), default=0)]
+        rows = found.indices.numpy()
+        assert (rows[:, -1] == [i for row in wanted for i in range(len(row))]).all()
+        assert tf.sets.size(found).numpy().reshape(-1).tolist() == list(map(len, wanted))
+
+
+def test_sets_of_more_rows_than_numbers_have() -> None:
+    far = tf.SparseTensor([[0, 1, 0], [1 << 39, 5, 0], [1 << 39, 5, 1]], [3, 7, 7], [1 << 40, 1 << 40, 2])
+    found = tf.sets.union(far, far)
+    assert found.indices.numpy().tolist() == [[0, 1, 0], [1 << 39, 5, 0]]
+    assert found.values.numpy().tolist() == [3, 7]
 
 
 def test_crossings() -> None:
@@ -343,6 +372,28 @@ def test_what_is_no_int32(text: bytes) -> None:
 def test_numbers_of_texts() -> None:
     assert tf.strings.to_number([b" 1.5 ", b"-2e3", b"inf"]).numpy().tolist() == [1.5, -2000.0, np.inf]
     assert tf.strings.to_number([[b"-12"], [b"+7"]], tf.int64).numpy().tolist() == [[-12], [7]]
+
+
+def test_numbers_of_texts_are_those_of_python(rng: Any) -> None:
+    values = rng.standard_normal(500) * 10.0 ** rng.integers(-25, 26, 500)
+    forms = ["{!r}", "{:.4f}", "{:g}", "{:.0f}", "{:+.10f}", "{:.20e}", " {} "]
+    texts = [form.format(float(v)) for v in values for form in forms] + ["1e400", "-1e-400", "0.1", ".5", "5.", "nan"]
+    np.testing.assert_array_equal(tf.strings.to_number(texts, tf.float64), np.array([float(t) for t in texts]))
+    whole = rng.integers(-(2**63), 2**63 - 1, 300, dtype=np.int64) >> rng.integers(0, 60, 300)
+    assert tf.strings.to_number([f"{n}" for n in whole], tf.int64).numpy().tolist() == whole.tolist()
+    for text in ("", ".", "-.", "1.5.2", "0x10", "1 2", "1\x00"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="could not correctly convert string"):
+            tf.strings.to_number(["1", text])
+
+
+def test_lengths_and_windows_of_texts() -> None:
+    texts = [[b"ab", b""], ["h\u00e9\u65e5".encode(), b"\xff\x80"]]
+    assert tf.strings.length(texts).numpy().tolist() == [[2, 0], [6, 2]]
+    assert tf.strings.length(texts, unit="UTF8_CHAR").numpy().tolist() == [[2, 0], [3, 1]]
+    with pytest.raises(ValueError, match="windows are of one string or more"):
+        array_loops.windows([b"a", "b"], 1, b"")
+    assert array_loops.windows([b"a", b"", b"c"], 2, b"--") == [b"a--", b"--c"]
+    assert array_loops.windows([b"a"], 2, b" ") == []
 
 
 @pytest.mark.parametrize("keys", [range(50), range(-3, 9), [5], [2**62, 7], [0, 5000], []])

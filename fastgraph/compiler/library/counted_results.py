@@ -6,6 +6,7 @@ of its parts begins where the counts before it say. A part reads nothing that an
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,8 +20,10 @@ from fastgraph.graph.ir import Node, Value
 
 #: Into how many parts the work is cut.
 PARTS = 32
-#: Elements of a row that are summed side by side.
-TILE = 64
+#: Columns of a row that are summed side by side, in registers: the last ones lie over those before them.
+WIDTHS = (32, 8)
+#: Rows that are added to them in one turn: a total waits for itself as seldom.
+ROWS = 4
 _OTHER = {"string", "variant", "resource"}
 _FAIL = f"return {1 << 48}"
 
@@ -248,14 +251,20 @@ def _segments(node: Node, how: str, shapes: Shapes) -> _Pair | None:
     dtype, index = data.aval.dtype.name, ids.aval.dtype.name
     first, second = Text(), Text()
     n, rows, inner = shapes.of(ids), shapes.of(data, 0, 1), shapes.of(data, 1)
+    own, before = (first.call(f"cast_{index}_int64", f"x0[{i}]") for i in ("i", "i - 1"))
     lines = f"""if n != rows:
     {_FAIL}
 for part in range(begin, end):
     counts[part] = 0
-    for i in range({_begin(first, "n", "part")}, {_begin(first, "n", "part + 1")}):
-        before = 0 if i == 0 else {first.call(f"cast_{index}_int64", "x0[i - 1]")}
-        if {first.call(f"cast_{index}_int64", "x0[i]")} < before:
-            return {1 << 48} + i
+    i = {_begin(first, "n", "part")}
+    stop = {_begin(first, "n", "part + 1")}
+    if i == 0 and n > 0 and {own} < 0:
+        return {1 << 48}
+    falls = 0
+    for i in range({first.call("max_int64", "i", "1")}, stop):
+        falls = falls + {first.call("cast_bool_int64", f"{own} < {before}")}
+    if falls > 0:
+        return {1 << 48}
     if part == {PARTS - 1} and n > 0:
         counts[part] = {first.call(f"cast_{index}_int64", "x0[n - 1]")} + 1
 """
@@ -280,23 +289,48 @@ def _segment_rows(
     result = f"{none} if at == first else {result}"
     n, inner = sizes
     found = f"{text.call(f'cast_{index}_int64', 'x0[at]')} == row"
-    columns = f"""\
-        while at < n and {found}:
-            at = at + 1
-        for left in range(0, inner, {TILE}):
-            width = {text.call("min_int64", str(TILE), "inner - left")}
-            for c in range(width):
+    turns = "\n".join(
+        f"""\
+                    value = {text.load(f"x1[(j + {k}) * inner + left + c]", dtype)}
+                    old = {combined}"""
+        for k in range(ROWS)
+    )
+    folded = f"""\
+            for c in range(WIDTH):
                 totals[c] = {start}
-            for j in range(first, at):
-                for c in range(width):
+            j = first
+            while j + {ROWS} <= at:
+                for c in range(WIDTH):
+                    old = totals[c]
+{turns}
+                    totals[c] = old
+                j = j + {ROWS}
+            while j < at:
+                for c in range(WIDTH):
                     old = totals[c]
                     value = {text.load("x1[j * inner + left + c]", dtype)}
                     totals[c] = {combined}
-            for c in range(width):
+                j = j + 1
+            for c in range(WIDTH):
                 total = totals[c]
-                out[row * inner + left + c] = {result}
+                out[row * inner + left + c] = {result}"""
+    tiles = [
+        f"""\
+        {"el" if k else ""}if inner >= {width}:
+            for c0 in range(0, inner, {width}):
+                left = {text.call("min_int64", "c0", f"inner - {width}")}
+{textwrap.indent(folded.replace("WIDTH", str(width)), "    ")}"""
+        for k, width in enumerate(WIDTHS)
+    ]
+    columns = f"""\
+        while at < n and {found}:
+            at = at + 1
+{chr(10).join(tiles)}
+        else:
+            left = 0
+{folded.replace("WIDTH", "inner")}
 """
-    array = "totals = " + text.call(f"local_{kept}", str(TILE))
+    array = "totals = " + text.call(f"local_{kept}", str(WIDTHS[0]))
     single = f"""\
         total = {start}
         while at < n and {found}:

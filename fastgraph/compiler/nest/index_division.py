@@ -1,6 +1,6 @@
 """Loops over joined axes, cut up where what they read has those axes apart: no index is divided in a loop.
 
-Rule: the same elements in the same order; a loop whose pieces have no run-time extent of their own stays as it is.
+Rule: the same elements in the same order; a loop whose pieces have no extent, known now or at run time, stays as it is.
 
     for a: for b: y[a * n + b] = x[b, a]       instead of    for i: y[i] = x[i % n, i // n]
 """
@@ -77,7 +77,9 @@ def _pieces(v: Scalar, steps: dict[int, Scalar], sizes: dict[int, Scalar]) -> In
         own = steps.get(high)
         extent = own if own is not None and own.witness == high // low else sizes.get(high // low)
         if extent is None:
-            return None
+            if not (v.args[0].is_known and all(n.is_known for n in steps.values())):
+                return None
+            extent = v.table.const(high // low, "int64")  # of sizes that are the same in every call
         extents.append(extent)
     return tuple([v.table.var(n) for n in reversed(extents)])
 

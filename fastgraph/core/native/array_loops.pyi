@@ -46,5 +46,14 @@ def cut(words: np.ndarray[Any, Any], pos: int, most: int) -> list[bytes] | None:
 def printed(x: np.ndarray[Any, Any], letter: str, precision: int) -> list[bytes]:
     """Numbers of 64 bits as C's printf writes them, whatever the locale."""
 
+def lengths(words: np.ndarray[Any, Any], characters: bool) -> np.ndarray[Any, Any]:
+    """The bytes of each string, or its characters of UTF-8."""
+
+def numbers(words: np.ndarray[Any, Any], real: bool) -> np.ndarray[Any, Any] | None:
+    """The number that each string says; None if one is not written as C writes numbers."""
+
+def windows(row: list[bytes], width: int, between: bytes) -> list[bytes]:
+    """As many strings as there are windows of so many neighbours: these, joined."""
+
 def edits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], ends: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """How many insertions, deletions and exchanges make each row of a one of b, which end there."""

@@ -10,7 +10,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromSt
 from cpython.mem cimport PyMem_Free
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memcpy
 
 import numpy as np
 
@@ -21,6 +21,7 @@ cdef extern from "core/native/crc32c.h" nogil:
     uint32_t fg_crc_by_tables(uint32_t crc, const uint8_t* p, int64_t n)
 
 cdef extern from "Python.h":
+    double PyOS_string_to_double(const char* text, char** end, PyObject* overflow) except? -1.0
     char* PyOS_double_to_string(double x, char code, int precision, int flags, int* kind)
 
 cdef extern from "core/native/groups.h" nogil:

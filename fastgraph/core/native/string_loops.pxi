@@ -8,6 +8,10 @@ cdef extern from "core/native/fingerprints.h" nogil:
 cdef enum:
     FARM, SIP, MURMUR
 
+cdef double[18] TENS
+for _power in range(18):
+    TENS[_power] = 10.0**_power
+
 
 cdef PyObject** _strings_of(cnp.ndarray words) except? NULL:
     """The objects of a contiguous array, all of them bytes."""
@@ -133,6 +137,100 @@ def printed(cnp.ndarray x not None, str letter not None, int precision) -> list:
             p[0] = b"-"[0]
         parts.append(PyBytes_FromStringAndSize(p, digits + 24 - p))
     return parts
+
+
+def lengths(cnp.ndarray words not None, bint characters) -> np.ndarray:
+    """The bytes of each string, or its characters of UTF-8: the bytes with which one begins. string[*s] -> i32[*s]."""
+    cdef PyObject** items = _strings_of(words)
+    cdef cnp.ndarray found = np.empty((<object>words).shape, np.int32)
+    cdef int32_t* out = <int32_t*>cnp.PyArray_DATA(found)
+    cdef const char* p
+    cdef int64_t i, k, n
+    cdef int32_t count
+    for i in range(cnp.PyArray_SIZE(words)):
+        n = PyBytes_GET_SIZE(<object>items[i])
+        if characters:
+            p, count = PyBytes_AS_STRING(<object>items[i]), 0
+            for k in range(n):
+                count += (p[k] & 0xC0) != 0x80
+            n = count
+        out[i] = <int32_t>n
+    return found
+
+
+def numbers(cnp.ndarray words not None, bint real) -> np.ndarray | None:
+    """The number that each string says; None if one is not written as C writes numbers. string[*s] -> f64[*s], i64[*s].
+
+    Of whole numbers at most 16 digits are read.
+    """
+    cdef PyObject** items = _strings_of(words)
+    cdef cnp.ndarray found = np.empty((<object>words).shape, np.float64 if real else np.int64)
+    cdef double* floats = <double*>cnp.PyArray_DATA(found)
+    cdef int64_t* ints = <int64_t*>cnp.PyArray_DATA(found)
+    cdef const char* p
+    cdef const char* begin
+    cdef const char* end
+    cdef const char* point
+    cdef char* stopped
+    cdef int64_t i, whole
+    cdef bint below
+    for i in range(cnp.PyArray_SIZE(words)):
+        begin = p = PyBytes_AS_STRING(<object>items[i])
+        end = p + PyBytes_GET_SIZE(<object>items[i])
+        below = p < end and p[0] == b"-"
+        if p < end and (p[0] == b"-" or p[0] == b"+"):
+            p += 1
+        whole, point = 0, NULL
+        # Numbers of at most 15 digits and powers of ten up to 22 are exact, and so their quotient is rounded once.
+        while p < end and (48 <= p[0] <= 57 or (real and p[0] == 46 and point == NULL)) and p - begin < 17:
+            if p[0] == 46:  # the point
+                point = p
+            else:
+                whole = 10 * whole + p[0] - 48
+            p += 1
+        if p == end and p > begin and 48 <= (p - 1)[0] <= 57 and (not real or whole < 1000000000000000):
+            if not real:
+                ints[i] = -whole if below else whole
+                continue
+            floats[i] = <double>whole / TENS[0 if point == NULL else p - point - 1]
+            if below:
+                floats[i] = -floats[i]
+            continue
+        if not real or begin == end:
+            return None
+        stopped = NULL
+        try:
+            floats[i] = PyOS_string_to_double(begin, &stopped, NULL)
+        except ValueError:
+            return None
+        if stopped != end:
+            return None
+    return found
+
+
+def windows(list row not None, int64_t width, bytes between not None) -> list:
+    """As many strings as there are windows of so many neighbours: these, joined."""
+    cdef int64_t i, k, total, gap = len(between), n = len(row) - width + 1
+    cdef list made = []
+    cdef char* p
+    cdef bytes part
+    if width < 1 or not all([type(each) is bytes for each in row]):
+        raise ValueError("windows are of one string or more")
+    for i in range(n):
+        total = gap * (width - 1)
+        for k in range(i, i + width):
+            total += PyBytes_GET_SIZE(row[k])
+        part = PyBytes_FromStringAndSize(NULL, total)
+        p = PyBytes_AS_STRING(part)
+        for k in range(i, i + width):
+            if k > i and gap:
+                memcpy(p, PyBytes_AS_STRING(between), gap)
+                p += gap
+            total = PyBytes_GET_SIZE(row[k])
+            memcpy(p, PyBytes_AS_STRING(row[k]), total)
+            p += total
+        made.append(part)
+    return made
 
 
 def edits(cnp.ndarray a not None, cnp.ndarray b not None, cnp.ndarray ends not None) -> np.ndarray:
