@@ -97,7 +97,10 @@ BUDGET: tuple[tuple[int, str], ...] = (
         "inverse and hyperbolic functions of kernels, half floats in eager mode, boxes and words without Python, which "
         "TensorFlow was 3 to 80 times as fast at; what saved models hold, listed; shapes of composites out of branches",
     ),
-    (151_500, "dense tables lie in checkpoints as TensorFlow reads them, rates of schedules, sizes of rebatched elements"),
+    (
+        151_500,
+        "dense tables lie in checkpoints as TensorFlow reads them, rates of schedules, sizes of rebatched elements",
+    ),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
