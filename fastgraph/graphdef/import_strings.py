@@ -131,7 +131,7 @@ def _sparse_product(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _sparse_dense(op: str) -> Make:
-    """What gives the values of an elementwise op of a sparse tensor and a dense one, at the entries of the sparse."""
+    """The values of an elementwise op of a sparse tensor and a dense one, where the sparse one has entries."""
 
     def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         indices, values, shape, dense = inputs
