@@ -285,7 +285,8 @@ PUBLIC: dict[str, str] = {
         "KeyValueTensorInitializer StaticHashTable StaticVocabularyTable TextFileIndex TextFileInitializer",
         ("lookup",),
     ),
-    **_same("composites.lookup_tables", "DenseHashTable MutableHashTable", ("lookup.experimental",)),
+    **_same("composites.dense_tables", "DenseHashTable", ("lookup.experimental",)),
+    **_same("composites.lookup_tables", "MutableHashTable", ("lookup.experimental",)),
     **_same(
         "data.files",
         "GFile copy exists get_registered_schemes glob isdir join listdir makedirs mkdir remove rename rmtree stat "

@@ -31,7 +31,6 @@ from fastgraph.errors import FailedPreconditionError
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.elementwise import cast, select
 from fastgraph.ops.families import Array, bind_effect, invalid, shape_text
-from fastgraph.ops.runtime_assertions import assert_none_equal
 from fastgraph.ops.string_hashes import to_hash_bucket_fast
 from fastgraph.ops.strings import as_string
 from fastgraph.state.tracking import AutoTrackable, TrackableResource
@@ -407,35 +406,3 @@ class MutableHashTable(_Entries):
         """Take these keys and values in place of what is there."""
         self._table.entries.clear()
         return self.insert(restored_tensors["-keys"], restored_tensors["-values"])
-
-
-class DenseHashTable(MutableHashTable):
-    """A table that changes, with a key that no entry has and one that stands for removed ones.
-
-    Source: tf.lookup.experimental.DenseHashTable. Raises: InvalidArgumentError where one of these keys is used.
-    """
-
-    def __init__(
-        self,
-        key_dtype: DTypeLike,
-        value_dtype: DTypeLike,
-        default_value: TensorLike,
-        empty_key: TensorLike,
-        deleted_key: TensorLike,
-        initial_num_buckets: int | None = None,
-        name: str = "MutableDenseHashTable",
-        checkpoint: bool = True,
-        experimental_is_anonymous: bool = False,
-    ) -> None:
-        super().__init__(key_dtype, value_dtype, default_value, name, checkpoint)
-        self._reserved = [as_tensor(key, self._key_dtype) for key in (empty_key, deleted_key)]
-        if any(key.shape.rank for key in self._reserved):
-            raise NotImplementedError("a DenseHashTable whose keys are no scalars")
-        if known_value(self._reserved[0]) == known_value(self._reserved[1]):
-            raise invalid("Empty and deleted keys cannot be equal")
-
-    def _keys(self, keys: TensorLike) -> tuple[Any, Callable[[Any], Any]]:
-        flat, put = super()._keys(keys)
-        for what, key in zip(("empty_key", "deleted_key"), self._reserved, strict=True):
-            assert_none_equal(flat, key, message=f"Using the {what} as a table key is not allowed")
-        return flat, put

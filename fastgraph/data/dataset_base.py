@@ -158,9 +158,14 @@ class DatasetBase(InElements):
 
 
 def count(value: Any) -> Any:
-    """Return an integer; a symbolic one as it is. Raises TypeError for what is none, ValueError for None."""
+    """Return an integer; a symbolic one as it is.
+
+    Raises TypeError for what is none, ValueError for None and a tensor that is not int64.
+    """
     if hasattr(value, "read_value"):
         value = value.read_value()
+    if isinstance(value, Tensor) and value.dtype != int64:
+        raise ValueError(f"Tensor conversion requested dtype int64 for Tensor with dtype {value.dtype.name}: {value!r}")
     if isinstance(value, SymbolicTensor):
         known = known_value(value)
         if known is None:

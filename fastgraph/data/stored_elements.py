@@ -320,6 +320,7 @@ class FileCache(Source):
     def __init__(self, source: Source, *, path: str) -> None:
         self.source, self.spec, self.path = source, source.spec, path
         self.types = tensor_specs(source.spec)
+        self._opened: tuple[Any, BundleReader] | None = None  # the index of the last pass, already parsed
 
     def key(self, number: int, component: int) -> str:
         """Return under which name a component of an element is kept."""
@@ -332,9 +333,13 @@ class FileCache(Source):
         return _Kept(self, run) if self.at_once() else self._kept()
 
     def _kept(self) -> Iterator[Element]:
-        with BundleReader(self.path) as reader:
+        index = os.stat(f"{self.path}.index")
+        mark = index.st_ino, index.st_mtime_ns, index.st_size
+        known, self._opened = self._opened, None  # passes at the same time have a reader each
+        with known[1] if known is not None and known[0] == mark else BundleReader(self.path) as reader:
             for number in itertools.count():
                 if self.key(number, 0) not in reader:
+                    self._opened = mark, reader
                     return
                 keys = [self.key(number, i) for i in range(len(self.types))]
                 pairs = zip(keys, self.types, strict=True)

@@ -382,8 +382,11 @@ class Rebatch(Batch):
             raise InvalidArgumentError(None, None, f"Batch sizes must be at least 0, got {sizes}. [Op:RebatchDataset]")
         super().__init__(Unbatch(source), sizes[0] or 1, drop_remainder=drop_remainder)
         self.sizes, self.name = sizes, "_RebatchDataset"
-        if len(sizes) > 1:
+        first = sizes[0]
+        if (isinstance(first, int) and not first) or not all(isinstance(size, int) and size == first for size in sizes):
             self.spec = batched(self.source.spec, None)
+        elif not drop_remainder and all(_divides(first, spec) for spec in nesting.flatten(source.spec)):
+            self.spec = batched(self.source.spec, first)
 
     def elements(self, run: Run) -> Iterator[Element]:
         return _Rebatches(self, run)
@@ -391,6 +394,12 @@ class Rebatch(Batch):
     def cardinality(self) -> int:
         n = self.source.cardinality()
         return n if n == INFINITE else UNKNOWN
+
+
+def _divides(size: int, spec: Any) -> bool:
+    """Whether the first axis of what a spec describes is known and some times `size` long."""
+    rows = spec.shape[0] if spec.shape.rank else None
+    return rows is not None and rows % size == 0
 
 
 class _Rebatches(_Batches):

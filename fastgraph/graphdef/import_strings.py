@@ -130,6 +130,17 @@ def _sparse_product(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return sparse_math.sparse_dense_matmul(_sparse(inputs), inputs[3], **said, name=name)
 
 
+def _sparse_dense(op: str) -> Make:
+    """The values of an elementwise op of a sparse tensor and a dense one, where the sparse one has entries."""
+
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        indices, values, shape, dense = inputs
+        met = public_function("gather_nd")(public_function("broadcast_to")(dense, shape), indices)
+        return public_function(op)(values, met, name=name)
+
+    return make
+
+
 def _filled_rows(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     """The entries with one more in each row that has none; which rows those are. Where each entry went is not told."""
     found, empty = sparse_ops.fill_empty_rows(_sparse(inputs), inputs[3])
@@ -150,6 +161,9 @@ STRINGS: dict[str, Make] = {
     "RaggedTensorToTensor": _to_tensor,
     "RegexFullMatch": _match,
     "RegexReplace": _replace,
+    "SparseDenseCwiseAdd": _sparse_dense("add"),
+    "SparseDenseCwiseDiv": _sparse_dense("divide"),
+    "SparseDenseCwiseMul": _sparse_dense("multiply"),
     "SparseFillEmptyRows": _filled_rows,
     "SparseReorder": _reordered,
     "SparseReshape": _sparse_reshape,

@@ -219,7 +219,9 @@ class Model(Trainer, Layer):
             from fastgraph.keras import exporting
 
             call = exporting.call_of(self)
-            own = own if call is None else {"__call__": call, **own}
+            names = "variables", "trainable_variables", "non_trainable_variables"
+            if call is not None:
+                own = {"__call__": call, **{name: list(getattr(self, name)) for name in names}, **own}
         return own if self._network is None else {**_numbered(self.layers), **own}
 
     @property

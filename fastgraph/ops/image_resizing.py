@@ -357,6 +357,7 @@ def pad_to_bounding_box(
     known = [[static_int(side) for side in pair] for pair in sides]
     sides = [[n if n is not None else side for n, side in zip(ns, pair)] for ns, pair in zip(known, sides)]
     x = pad(x, [[0, 0], *sides, [0, 0]])
+    x.set_shape([None, static_int(target_height), static_int(target_width), None])
     return x if is_batch else squeeze(x, axis=[0])
 
 

@@ -49,6 +49,11 @@ def _buckets(words: Array, count: int, *kind_and_key: int) -> Array:
     return (found % np.uint64(count)).astype(np.int64)
 
 
+def older_buckets(words: Array, count: int) -> Array:
+    """Return the buckets of `to_hash_bucket`, whose hash TensorFlow's tables of strings have, too. -> i64[*s]."""
+    return _buckets(words, count, _MURMUR, 0xDECAFCAFFE)
+
+
 def _samples(**more: Any) -> list[Any]:
     texts = np.array([b"", b"a", b"hello", b"0123456789", b"x" * 30, b"y" * 60, b"z" * 200], object)
     return [((texts,), {"num_buckets": 1000, **more})]
@@ -112,7 +117,7 @@ def to_hash_bucket(input: TensorLike, num_buckets: TensorLike, name: str | None 
     words, count = as_tensor(input, string), whole(num_buckets, "num_buckets")
     if count < 1:
         raise invalid(f"num_buckets must be >= 1, got {count}")
-    return host_call(lambda texts: [_buckets(texts, count, _MURMUR, 0xDECAFCAFFE)], [words], (int64, words.shape))[0]
+    return host_call(lambda texts: [older_buckets(texts, count)], [words], (int64, words.shape))[0]
 
 
 @public("fingerprint")

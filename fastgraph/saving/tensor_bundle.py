@@ -240,7 +240,7 @@ class BundleReader:
         at, end, again = begin, begin + entry.size, target.size < entry.size
         asked = at
         while at < end:
-            if asked - at < _AHEAD and asked < end:
+            if end - begin > PIECE and asked - at < _AHEAD and asked < end:
                 _ask_for(file, asked, min(_AHEAD, end - asked))
                 asked += _AHEAD
             start = 0 if again else at - begin

@@ -98,6 +98,50 @@ def test_objects_of_all_kinds() -> None:
     assert np.array_equal(extra.numpy(), numbers(10, (2,)))
 
 
+@pytest.mark.parametrize("texts", [False, True])
+def test_dense_tables_are_kept_as_buckets(texts: bool, tmp_path: Path) -> None:
+    kind, made = ("string", str) if texts else ("int64", int)
+
+    def table(value: Any) -> Any:
+        reserved = [tf.constant(made(n), kind) for n in (-1, -2)]
+        return tf.lookup.experimental.DenseHashTable(kind, tf.float32, value, *reserved)
+
+    keys = tf.constant([made(n) for n in (1, 9, 5, 17, 6)], kind)
+    saved, other = table(-1.0), table(-1.0)
+    saved.insert(keys, [1.0, 9.0, 5.0, 17.0, 6.0])
+    path = tf.train.Checkpoint(table=saved).save(tmp_path / "c")
+    found = (
+        BundleReader(path).read("table/.ATTRIBUTES/table-keys"),
+        BundleReader(path).read("table/.ATTRIBUTES/table-values"),
+    )
+    assert [part.shape for part in found] == [(8, 1)] * 2
+    if not texts:  # a number stands at itself, or by steps of 1, 2, 3 ... behind it: where TensorFlow looks for it
+        assert found[0][:, 0].tolist() == [-1, 1, 9, -1, 17, 5, 6, -1]
+        assert found[1][:, 0].tolist() == [0, 1, 9, 0, 17, 5, 6, 0]
+    other.insert(keys[:1] if texts else tf.constant([77], tf.int64), [3.0])
+    tf.train.Checkpoint(table=other).restore(path).assert_consumed()
+    assert int(other.size()) == 5
+    assert other.lookup(keys).numpy().tolist() == [1.0, 9.0, 5.0, 17.0, 6.0]
+    rows = table([0.0, 0.0])
+    rows.insert(keys, tf.ones([5, 2]))
+    rows._restore_from_tensors(rows._serialize_to_tensors())
+    assert rows.lookup(keys[:2]).shape == [2, 2] and int(rows.size()) == 5
+
+
+def test_the_rate_of_a_schedule_is_kept_and_follows_from_the_step(tmp_path: Path) -> None:
+    v = tf.Variable([1.0])
+
+    def made() -> Any:
+        return tf.keras.optimizers.SGD(tf.keras.optimizers.schedules.ExponentialDecay(0.5, 1, 0.5))
+
+    optimizer, other = made(), made()
+    optimizer.apply_gradients([(tf.constant([1.0]), v)])
+    path = tf.train.Checkpoint(o=optimizer).save(tmp_path / "c")
+    assert tf.train.load_variable(path, "o/_current_learning_rate/.ATTRIBUTES/VARIABLE_VALUE") == 0.25
+    tf.train.Checkpoint(o=other).restore(path).assert_consumed()
+    assert float(other.learning_rate) == 0.25
+
+
 def test_the_graph_of_objects_is_the_one_that_tensorflow_writes(tmp_path: Path) -> None:
     module = _objects()
     table_ = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)

@@ -296,7 +296,7 @@ def test_filter_take_skip_repeat() -> None:
     assert plain(Dataset.range(2).repeat(3)) == [0, 1] * 3
     assert plain(Dataset.range(2).repeat().take(5)) == [0, 1, 0, 1, 0]
     assert plain(Dataset.range(0).repeat()) == []
-    assert plain(five.take(tf.constant(1))) == [0]
+    assert plain(five.take(tf.constant(1, tf.int64))) == [0]
 
 
 def test_zip_enumerate_concatenate() -> None:
@@ -560,3 +560,38 @@ def test_lists_of_elements_that_differ_in_size() -> None:
     for elements in ([1, 2.0], [{"a": 1}, {"b": 1}]):
         with pytest.raises(TypeError, match="Incompatible dataset elements"):
             tf.data.experimental.from_list(elements)
+
+
+@pytest.mark.parametrize("of", [tf.data.Dataset.range, tf.data.Dataset.range(9).take, tf.data.Dataset.range(9).batch])
+def test_counts_are_int64(of: Any) -> None:
+    for wrong in (tf.constant(2), tf.constant(2.0)):
+        with pytest.raises(ValueError, match="dtype int64 for Tensor with dtype"):
+            of(wrong)
+        with pytest.raises(ValueError, match="dtype int64 for Tensor with dtype"):
+            tf.function(lambda n: of(n).cardinality()).get_concrete_function(wrong)
+    assert of(tf.constant(2, tf.int64)).cardinality() == of(2).cardinality()
+
+
+def test_images_of_unknown_sizes_have_the_size_they_are_cut_to() -> None:
+    images = tf.data.Dataset.from_generator(
+        lambda: iter([np.ones([9, 20, 3], np.uint8)]), output_signature=tf.TensorSpec([None, None, 3], tf.uint8)
+    ).map(lambda x: tf.image.resize_with_crop_or_pad(x, 12, 10))
+    assert images.element_spec == tf.TensorSpec([12, 10, 3], tf.uint8)
+    assert [int(tf.reduce_sum(tf.cast(x, tf.int32))) for x in images] == [9 * 10 * 3]
+
+
+def test_datasets_of_named_tuples_keep_their_names_in_a_dataset() -> None:
+    pair = namedtuple("pair", "a b")
+    each = tf.data.Dataset.from_tensors(pair(3, "test"))
+    both = tf.data.Dataset.from_tensor_slices([each, each])
+    assert both.element_spec == tf.data.DatasetSpec(each.element_spec)
+    assert type(both.element_spec.element_spec) is pair and [int(x.a) for x in both.flat_map(lambda x: x)] == [3, 3]
+
+
+@pytest.mark.parametrize(("n", "sizes", "drop", "wanted"), [
+    (4, 2, False, 2), (4, [2, 2], False, 2), (4, [3, 3], True, 3), (4, 3, False, None), (4, [2, 1], True, None),
+    (None, 2, False, None),
+])  # fmt: skip
+def test_rebatch_knows_a_size_that_divides_the_batches(n: Any, sizes: Any, drop: bool, wanted: Any) -> None:
+    batches = tf.data.Dataset.range(8).batch(n or 4, drop_remainder=n is not None)
+    assert batches.rebatch(sizes, drop_remainder=drop).element_spec.shape.as_list() == [wanted]

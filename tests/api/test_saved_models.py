@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
+from fastgraph.graphdef.import_strings import STRINGS
 from fastgraph.graphdef.messages import KINDS
 from fastgraph.graphdef.wire_format import parsed, serialized
 from fastgraph.saving import saved_model_command
@@ -128,6 +129,13 @@ def test_operations_without_an_equal_are_those_of_the_list() -> None:
     text = (Path(__file__).parents[2] / "docs" / "unserved_ops.md").read_text(encoding="utf-8")
     words = [word for line in text.splitlines()[5:] if not line.startswith("#") for word in line.split()]
     assert len(words) > 500 and not [word for word in words if is_served(word)], "what is served leaves the list"
+
+
+@pytest.mark.parametrize(("op", "wanted"), [("Add", [5.0, 7.0]), ("Mul", [4.0, 10.0]), ("Div", [4.0, 2.5])])
+def test_sparse_and_dense_in_operations_of_tensorflows(op: str, wanted: list[float]) -> None:
+    inputs = [tf.constant([[0, 1], [1, 0]], tf.int64), tf.constant([4.0, 5.0]), tf.constant([2, 2], tf.int64)]
+    made = STRINGS[f"SparseDenseCwise{op}"]
+    assert made("x", [*inputs, tf.constant([[1.0], [2.0]])], {}).numpy().tolist() == wanted
 
 
 def test_records_taken_apart_are_written_and_read_again(tmp_path: Path) -> None:

@@ -262,3 +262,12 @@ def test_images_change_in_training_only() -> None:
         assert all(one.shape == image.shape for one in results) and any(np.any(one != image) for one in results)
     dropped = keras.layers.SpatialDropout2D(0.5)(np.ones((8, 4, 4, 6), "float32"), training=True).numpy()
     assert np.all(dropped == dropped[:, :1, :1]) and set(np.unique(dropped)) == {0.0, 2.0}
+
+
+def test_a_saved_model_that_is_loaded_as_such_lists_its_variables(tmp_path: Path) -> None:
+    model = trained()
+    fg.saved_model.save(model, tmp_path / "m")
+    loaded = fg.saved_model.load(tmp_path / "m")
+    for name in ("variables", "trainable_variables", "non_trainable_variables"):
+        for ours, theirs in zip(getattr(loaded, name), getattr(model, name), strict=True):
+            np.testing.assert_array_equal(ours, theirs)

@@ -135,7 +135,9 @@ def _common(a: object, b: object) -> Any:
         return _NOTHING if found is None else found
     if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)) and len(a) == len(b):
         parts = tuple(map(_common, a, b))
-        return _NOTHING if any(part is _NOTHING for part in parts) else parts
+        if any(part is _NOTHING for part in parts):
+            return _NOTHING
+        return type(a)(*parts) if hasattr(a, "_fields") else type(a)(parts)
     if isinstance(a, Mapping) and isinstance(b, Mapping) and a.keys() == b.keys():
         items = [(key, _common(a[key], b[key])) for key in a]
         return _NOTHING if any(part is _NOTHING for _, part in items) else like_mapping(a, items)

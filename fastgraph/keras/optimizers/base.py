@@ -39,6 +39,19 @@ class CallableList(list[Variable]):
         return self
 
 
+class _CurrentRate(Trackable):
+    """The learning rate of a step, which TensorFlow's checkpoints keep; restored, it follows from the step."""
+
+    def __init__(self, rate: Callable[[Any], Any], iterations: Variable) -> None:
+        self.rate, self.iterations = rate, iterations
+
+    def _serialize_to_tensors(self) -> dict[str, Any]:
+        return {"VARIABLE_VALUE": convert_to_tensor(self.rate(self.iterations), float32)}
+
+    def _restore_from_tensors(self, restored_tensors: dict[str, Any]) -> None:
+        """Nothing: the restored step says it."""
+
+
 class Optimizer(Arguments, Trackable):
     """The base of optimizers: clipping, weight decay, the count of steps. Source: tf.keras.optimizers.Optimizer.
 
@@ -128,6 +141,11 @@ class Optimizer(Arguments, Trackable):
         own = {"_variables": self._variables, "_iterations": self.iterations}
         if isinstance(self._learning_rate, Variable):
             own["_learning_rate"] = self._learning_rate
+        else:
+            kept = self.__dict__.get("_current_learning_rate")
+            if kept is None or kept.rate is not self._learning_rate:
+                kept = self._current_learning_rate = _CurrentRate(self._learning_rate, self.iterations)
+            own["_current_learning_rate"] = kept
         return {**own, **super()._trackable_children(save_type, **kwargs)}
 
     def _lookup_dependency(self, name: str, cached_dependencies: dict[str, Any] | None = None) -> Any:
