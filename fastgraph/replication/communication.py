@@ -349,7 +349,7 @@ class Sum:
             else:
                 begun = link._data.Iallreduce(link._mpi.IN_PLACE, _packed(total, arrays, places)), total, None
             self._parts.append((places, *begun))
-            link.company.busy += 1
+            link.company.under_way(1)
 
     def _compressed(self, packed: np.ndarray) -> tuple[Any, Any, Any]:
         """Send each process its part in bfloat16; it adds up in float32 and sends the sums to all."""
@@ -376,7 +376,7 @@ class Sum:
                 request, result, _kept = then()
                 self._link._end(request, self._number)
                 result = result(np.float32)
-            self._link.company.busy -= 1
+            self._link.company.under_way(-1)
             at = 0
             for i in places:
                 dtype, shape, size = self._shapes[i]
