@@ -95,7 +95,8 @@ def prepare(comm: Any, wait: Callable[[Any, int], None], layout: Layout) -> Sequ
     of its exchange. Raises NotImplementedError where MPI (before version 4) has no such sums.
     """
     dtypes = {wide(dtype) for dtype, _ in layout}
-    size = sum([int(np.prod(shape)) for _, shape in layout])  # type: ignore[arg-type]
+    shapes: Any = [shape for _, shape in layout]
+    size = sum([int(np.prod(shape)) for shape in shapes])
     dtype = dtypes.pop()
     if dtypes or not 0 < size * dtype.itemsize <= SMALL:
         return ()

@@ -107,6 +107,10 @@ def test_tf_config_that_says_something_else_is_an_error() -> None:
     config = json.dumps({"cluster": {"worker": ["a:1", "b:1", "c:1"]}, "task": {"type": "worker", "index": 0}})
     found = started(["-c", PROGRAM], TF_CONFIG=config)
     assert found.returncode != 0 and "TF_CONFIG names 3 processes" in found.stderr
+    config = json.dumps({"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}})
+    found = started(["-c", PROGRAM], TF_CONFIG=config)  # in one process it is right: that one does not wait for ever
+    assert found.returncode != 0 and "TF_CONFIG says that this is process 0" in found.stderr
+    assert "Process 1 of 2 failed: all are ended." in found.stderr
 
 
 @needs_mpi
