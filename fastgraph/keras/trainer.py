@@ -78,8 +78,9 @@ class Trainer:
 
     def _check_scope(self) -> None:
         """Raise ValueError in a strategy's scope for a model with Variables that were made outside of it."""
-        strategy = replicas.strategy() if self._strategy is None else None
-        for variable in [] if strategy is None else self.variables:  # type: ignore[attr-defined]
+        strategy: Any = replicas.strategy()
+        made_outside = strategy is not None and self._strategy is None
+        for variable in self.variables if made_outside else ():  # type: ignore[attr-defined]
             if not strategy.extended.variable_created_in_scope(variable):
                 raise ValueError(
                     f"Variable ({variable}) was not created in the distribution strategy scope of ({strategy}). Make "
