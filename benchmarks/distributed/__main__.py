@@ -4,7 +4,8 @@
 
 Measures, with one thread for each process: sums of arrays beside bare mpi4py; steps of three models in one process and
 in two, beside TensorFlow's MultiWorkerMirroredStrategy and PyTorch's DDP over Gloo, as far as BENCH_TENSORFLOW and
-BENCH_TORCH name their Pythons. Then fits latency and bandwidth, and says what they mean for networks of machines.
+BENCH_TORCH name their Pythons; how much of the sums is hidden behind the backward part. Then fits latency and
+bandwidth, and says what they mean for networks of machines.
 """
 
 from __future__ import annotations
@@ -127,7 +128,28 @@ def shares(model: str, step: float) -> list[list[str]]:
     return found
 
 
-def report(sums: list[list[float]], steps: dict[str, Any], late: dict[str, Any], note: str) -> str:
+def hidden(overlap: dict[str, Any]) -> list[str]:
+    """Lines on the share of communication that is hidden, of what `overlap` has printed for models."""
+    lines = [
+        "",
+        "## Hidden communication",
+        "",
+        "Milliseconds of a step in two processes, of three kinds that take turns in the same processes: sums that "
+        "begin as gradients are there, sums that begin after the backward part, no sums. Hidden is what the first "
+        "saves of what the second adds to the third.",
+        "",
+        "| model | as gradients come | after them | none | hidden |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for model, found in overlap.items():
+        if found:
+            early, late, none = (found[kind] * 1e3 for kind in ("early", "late", "none"))
+            share = f"{(late - early) / (late - none):.0%}" if late > none else "-"
+            lines.append(f"| {model} | {early:.2f} | {late:.2f} | {none:.2f} | {share} |")
+    return lines
+
+
+def report(sums: list[list[float]], steps: dict[str, Any], overlap: dict[str, Any], note: str) -> str:
     latency, bandwidth = fitted(sums)
     lines = [
         "# Several processes",
@@ -160,8 +182,7 @@ def report(sums: list[list[float]], steps: dict[str, Any], late: dict[str, Any],
             cells.append(f"{one['step'] * 1e3:.2f}" if one else "-")
             cells.append(f"{two['step'] * 1e3:.2f} ({one['step'] / two['step']:.2f})" if one and two else "-")
         lines.append(f"| {model} | " + " | ".join(cells) + " |")
-    lines += ["", "In two processes, where sums begin only after the backward part:"]
-    lines += [f"{model} {each['step'] * 1e3:.2f} ms." for model, each in late.items() if each]
+    lines += hidden(overlap)
     lines += [
         "",
         "## Many machines",
@@ -206,8 +227,9 @@ def main() -> None:
                 if found:
                     steps[library][f"{model}/{size}"] = found
                     print(library, model, size, found, file=sys.stderr, flush=True)
-    late = {model: measured("fastgraph-late", sys.executable, model, n, 2) for model in MODELS}
-    page = report(sums, steps, late, options.note)
+    together = [mpiexec(), "-n", "2", sys.executable, "-m", "benchmarks.distributed.overlap"]
+    overlap = {model: answer([[*together, model, str(n)]]) for model in MODELS}
+    page = report(sums, steps, overlap, options.note)
     print(page)
     if options.report:
         options.report.write_text(page, encoding="utf-8")

@@ -2,9 +2,9 @@
 
     python -m benchmarks.distributed.steps LIBRARY MODEL STEPS [RANK PORT]
 
-LIBRARY: fastgraph (started by mpiexec; fastgraph-late: sums begin after the backward part), tensorflow or torch (told
-who they are by RANK of two and PORT; alone without). The first process prints {"step": seconds, "losses": [...]} as
-JSON. Each process works on its part of the batch.
+LIBRARY: fastgraph (started by mpiexec), tensorflow or torch (told who they are by RANK of two and PORT; alone
+without). The first process prints {"step": seconds, "losses": [...]} as JSON. Each process works on its part of the
+batch.
 """
 
 from __future__ import annotations
@@ -146,11 +146,6 @@ def of_torch(torch: Any, model: str, rank: int, size: int) -> Callable[[], Any]:
 def main(library: str, model: str, steps: int, rank: int, port: int) -> None:
     """Measure, and print what was found."""
     size = 2 if port else 1
-    if library == "fastgraph-late":
-        from fastgraph.replication import processes
-
-        library, communicated = "fastgraph", processes.communicated
-        processes.communicated = lambda *given, early=False: communicated(*given)  # type: ignore[misc]
     if library == "fastgraph":
         from mpi4py import MPI  # the others have none
 

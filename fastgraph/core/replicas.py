@@ -33,7 +33,7 @@ class Replica:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What a trace of a Function that is called here depends on."""
+        """The part of a Function's key that says on which replica it is called."""
         return self.index, self.updates, self.traced, getattr(self.context, "strategy", None)
 
 

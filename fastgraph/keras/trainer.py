@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.api.namespaces import resolve
+from fastgraph.core import replicas
 from fastgraph.core.base import nesting
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tape.gradient_tape import GradientTape
@@ -58,11 +59,13 @@ class Trainer:
         loss, metrics, loss_weights: for several outputs a list in their order, or a dict by their names. `metrics` are
         means over examples, `weighted_metrics` weight them as the loss does. run_eagerly: steps run op by op.
         steps_per_execution, jit_compile: kept, and without effect, since steps are compiled and cheap to begin.
-        Raises ValueError for unknown names. Source: tf.keras.Model.compile.
+        Raises ValueError for unknown names, and in a strategy's scope for a model made outside of it. Source:
+        tf.keras.Model.compile.
         """
         for unknown in set(kwargs) - {"pss_evaluation_shards", "experimental_run_tf_function"}:
             raise TypeError(f"Invalid keyword argument(s) in `compile()`: {unknown!r}.")
         names = getattr(self, "output_names", None)
+        self._check_scope()
         with nullcontext() if self._strategy is None else self._strategy.scope():
             self.optimizer = optimizers.get(optimizer)
             self.loss = loss
@@ -72,6 +75,18 @@ class Trainer:
         self.steps_per_execution = steps_per_execution or 1
         self._steps = {}
         self._is_compiled = True
+
+    def _check_scope(self) -> None:
+        """Raise ValueError in a strategy's scope for a model with Variables that were made outside of it."""
+        strategy: Any = replicas.strategy()
+        made_outside = strategy is not None and self._strategy is None
+        for variable in self.variables if made_outside else ():  # type: ignore[attr-defined]
+            if not strategy.extended.variable_created_in_scope(variable):
+                raise ValueError(
+                    f"Variable ({variable}) was not created in the distribution strategy scope of ({strategy}). Make "
+                    "the model, or at least all its layers, in the scope, and compile it there: with "
+                    "strategy.scope(): model = ...; model.compile(...)"
+                )
 
     @property
     def distribute_strategy(self) -> Any:
@@ -172,6 +187,8 @@ class Trainer:
 
     def _step_of(self, kind: str) -> Callable[..., Any]:
         """The compiled step of a kind ("train"), made when it is first needed or what it depends on has changed."""
+        if kind == "train":
+            self._check_scope()
         steps = self.__dict__.setdefault("_steps", {})
         eager = bool(getattr(self, "run_eagerly", None)) or functions_run_eagerly()
         trainable = tuple(layer._trainable for layer in self._flatten_layers())  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ Rule: addresses are names here; nothing connects to them, MPI does.
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fastgraph.core.base import flags
@@ -16,7 +16,8 @@ from fastgraph.errors import NotBuiltError
 class ClusterSpec:
     """The tasks of a cluster: {job: addresses}, or {job: {number: address}}. Source: tf.train.ClusterSpec.
 
-    Raises TypeError for addresses that are no texts, and for what is no such dict nor a ClusterSpec.
+    Raises TypeError for jobs and addresses that are no texts, and for what is no such dict nor a ClusterSpec,
+    ValueError for numbers of tasks that are none.
     """
 
     def __init__(self, cluster: Any) -> None:
@@ -26,13 +27,25 @@ class ClusterSpec:
             raise TypeError("`cluster` must be a dictionary mapping one or more job names to lists of addresses.")
         self._tasks: dict[str, dict[int, str]] = {}
         for job, tasks in cluster.items():
-            known = dict(tasks) if isinstance(tasks, Mapping) else dict(enumerate(tasks))
+            if not isinstance(job, str):
+                raise TypeError(f"Job name {job!r} must be bytes or unicode")
+            listed = tasks if isinstance(tasks, Iterable) else [tasks]
+            named = tasks if isinstance(tasks, Mapping) else dict(enumerate(listed))
+            known = {int(number): address for number, address in named.items()}
             if isinstance(tasks, str) or not all(isinstance(address, str) for address in known.values()):
                 raise TypeError(f"Task addresses of job {job!r} must be strings: {tasks!r}")
             self._tasks[job] = known
 
     def __bool__(self) -> bool:
         return bool(self._tasks)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ClusterSpec) and self._tasks == other._tasks
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"ClusterSpec({dict(sorted(self.as_dict().items()))})"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the addresses by job: lists, or dicts where numbers are missing."""
@@ -136,7 +149,8 @@ class SimpleClusterResolver(ClusterResolver):
 class UnionResolver(SimpleClusterResolver):
     """Who takes part as any of several resolvers says; the first one says the rest. Source: tf.distribute, same name.
 
-    Raises ValueError for no resolver, TypeError for others than resolvers, KeyError for a task with two addresses.
+    Raises ValueError for no resolver and for unknown keywords, TypeError for others than resolvers, KeyError for a task
+    with two addresses.
     """
 
     def __init__(self, *args: ClusterResolver, **kwargs: Any) -> None:
@@ -155,6 +169,8 @@ class UnionResolver(SimpleClusterResolver):
                 if known.setdefault(number, address) != address:
                     raise KeyError(f"Duplicate keys detected when merging two ClusterSpecs: {number!r} of {job!r}")
         said = {key: getattr(args[0], key) for key in ("task_type", "task_id", "rpc_layer", "environment")}
+        if unknown := kwargs.keys() - said.keys():
+            raise ValueError(f"Unexpected kwargs provided: {', '.join(sorted(unknown))}")
         super().__init__(ClusterSpec(jobs), args[0].master(), **{**said, **kwargs})
 
     def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
@@ -178,7 +194,8 @@ class TFConfigClusterResolver(ClusterResolver):
         config = flags.get("tf_config")
         task = config.get("task", {})
         self.task_type: str | None = task_type or task.get("type")
-        self.task_id: Any = task_id if task_id is not None else task.get("index")
+        index = task_id if task_id is not None else task.get("index")
+        self.task_id: Any = None if index is None else int(index)
         self.rpc_layer = rpc_layer or config.get("rpc_layer")
         self.environment = environment
         self._cluster = ClusterSpec(config.get("cluster") or {})
@@ -206,9 +223,12 @@ def resolver(rank: int, names: Sequence[str]) -> TFConfigClusterResolver:
 
 
 def check(config: dict[str, Any], rank: int, size: int) -> None:
-    """Raise ValueError where TF_CONFIG says something else than MPI, NotBuiltError for tasks of other kinds."""
+    """Raise ValueError where TF_CONFIG says something else than MPI, NotBuiltError for tasks of other kinds.
+
+    TypeError where its cluster is none.
+    """
     cluster, task = config.get("cluster", {}), config.get("task", {})
-    unknown = (set(cluster) | {task.get("type", "worker")}) - {"chief", "worker"}
+    unknown = {*ClusterSpec(cluster).jobs, str(task.get("type", "worker"))} - {"chief", "worker"}
     if unknown:
         raise NotBuiltError(f"Tasks {sorted(unknown)} of TF_CONFIG are not built yet: only chief and worker are.")
     workers = [*cluster.get("chief", ()), *cluster.get("worker", ())]

@@ -42,6 +42,7 @@ def world() -> Any:
             f"MultiWorkerMirroredStrategy needs mpi4py and an MPI ({error}): pip install fastgraph[mpi], and start the "
             "program by `mpiexec -n 4 python PROGRAM`. In one process use tf.distribute.MirroredStrategy."
         ) from None
+    _end_all_with_an_error(mpi.COMM_WORLD)
     return mpi.COMM_WORLD
 
 
@@ -86,7 +87,6 @@ class Link:
         self.names = [f"{mpi.Get_processor_name()}:0"]
         if self.size == 1:
             return
-        _end_all_with_an_error(self, comm_world)
         people = self._met(comm_world, limit)
         self.names = [f"{person.host}:{person.rank}" for person in people]
         self._control, self._data = self._copy(comm_world), self._copy(comm_world)
@@ -349,7 +349,7 @@ class Sum:
             else:
                 begun = link._data.Iallreduce(link._mpi.IN_PLACE, _packed(total, arrays, places)), total, None
             self._parts.append((places, *begun))
-            link.company.busy += 1
+            link.company.under_way(1)
 
     def _compressed(self, packed: np.ndarray) -> tuple[Any, Any, Any]:
         """Send each process its part in bfloat16; it adds up in float32 and sends the sums to all."""
@@ -376,7 +376,7 @@ class Sum:
                 request, result, _kept = then()
                 self._link._end(request, self._number)
                 result = result(np.float32)
-            self._link.company.busy -= 1
+            self._link.company.under_way(-1)
             at = 0
             for i in places:
                 dtype, shape, size = self._shapes[i]
@@ -385,21 +385,21 @@ class Sum:
         return found
 
 
-def _end_all_with_an_error(link: Link, comm_world: Any) -> None:
+def _end_all_with_an_error(comm_world: Any) -> None:
     """Have an uncaught error of this process end all: the others would wait for it for ever."""
-    hook = sys.excepthook
-    if getattr(hook, "ends_all", False):
+    hook, rank, size = sys.excepthook, int(comm_world.rank), int(comm_world.size)
+    if size == 1 or getattr(hook, "ends_all", False):
         return
 
     def ending(kind: type[BaseException], error: BaseException, trace: Any) -> None:
         hook(kind, error, trace)
-        company, text = link.company, f"Process {link.rank} of {link.size} failed: all are ended."
+        company, text = None if _link is None else _link.company, f"Process {rank} of {size} failed: all are ended."
         print(text, file=sys.stderr, flush=True)
         sys.stdout.flush()
         if company is None:
-            time.sleep(5 * health.BEAT)  # the others have heard the same
+            time.sleep(5 * health.BEAT)  # the others may have found the same
         else:
-            company.fail("UnavailableError", f"{company.of(link.rank)} failed: {kind.__name__}: {error}"[:1000])
+            company.fail("UnavailableError", f"{company.of(rank)} failed: {kind.__name__}: {error}"[:1000])
         comm_world.Abort(1)
 
     ending.ends_all = True  # type: ignore[attr-defined]

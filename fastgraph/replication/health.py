@@ -87,7 +87,7 @@ class Company:
         self._way = 0
         self.phase = "runs"
         self.failure: tuple[str, str] | None = None
-        self.busy = 0  # how many exchanges are under way: MPI goes on with them when it is called
+        self._under_way = 0  # exchanges: MPI goes on with them when it is called
         self.verdict: tuple[str, str] | None = None
         self._judged = 0.0
         self._taken = self._all_ended = False
@@ -96,7 +96,7 @@ class Company:
         self._sent: list[Any] = []
         self._last = self._looked = 0.0
         self._lock = threading.Lock()
-        self._stop = threading.Event()
+        self._stopped, self._wake = False, threading.Event()
         self._witness = _witness(self._own, world.size)
         self._thread = threading.Thread(target=self._watch, daemon=True, name="fastgraph-signs-of-life")
         if threaded:
@@ -115,6 +115,12 @@ class Company:
         self._way = way = hash((self._way, digest))  # so that no exchange is forgotten
         self.recent.append((self.begun, way, words))
         return self.begun, way
+
+    def under_way(self, more: int) -> None:
+        """Note that so many more exchanges are under way, or fewer, that MPI is to go on with beside the program."""
+        self._under_way += more
+        if more > 0:
+            self._wake.set()
 
     def look(self) -> None:
         """Raise the error of what has happened to another process, if anything has."""
@@ -159,8 +165,11 @@ class Company:
     # Signs of life.
 
     def _watch(self) -> None:
-        while not self._stop.wait(5e-4 if self.busy and self.phase == "runs" else self._every / 2):
-            if self.busy and self.phase == "runs":
+        while not self._stopped:
+            goes_on = self._under_way and self.phase == "runs"
+            self._wake.wait(5e-4 if goes_on else self._every / 2)
+            self._wake.clear()
+            if goes_on:
                 self._comm.Iprobe()
             self.beat()
             if self.verdict and not self._taken and time.monotonic() - self._judged > GRACE:
@@ -327,7 +336,8 @@ class Company:
         while not self._all_ended and self.verdict is None:
             self.beat(now=True)
             time.sleep(self._every / 4)
-        self._stop.set()
+        self._stopped = True
+        self._wake.set()
         if self.threaded:
             self._thread.join()
         self._part()

@@ -16,7 +16,8 @@ Layout = tuple[tuple[np.dtype, tuple[int | None, ...]], ...]
 
 SMALL = 1 << 15  #: Bytes up to which latency is all that a sum costs.
 LAYOUTS = 128  #: For so many sums are prepared.
-TURNS = 2  #: Of one layout so many may be under way.
+TURNS = 2  #: Of one layout so many are under way at once; one more has the oldest end first.
+KEPT = 1 << 10  #: Results that nobody has asked for yet; past them, whoever began the sums has failed.
 SPINS = range(300)  #: Looks at a request before the processor is given to others.
 
 
@@ -48,7 +49,7 @@ class PreparedSum:
 
     def make_room(self) -> None:
         """End the sum that is under way, and keep what it gives for whoever asks."""
-        if len(self._done) >= TURNS:  # who began them has failed meanwhile
+        if len(self._done) >= KEPT:
             self._done.clear()
         number = self.number
         self._done[number] = self.end(number)
@@ -70,7 +71,7 @@ class PreparedSum:
 
 
 class Prepared(NamedTuple):
-    """The sums of a layout, as many as may be under way, and what its exchanges are called."""
+    """The sums of a layout that may be under way at once, and what its exchanges are called."""
 
     digest: int
     words: str
@@ -95,7 +96,8 @@ def prepare(comm: Any, wait: Callable[[Any, int], None], layout: Layout) -> Sequ
     of its exchange. Raises NotImplementedError where MPI (before version 4) has no such sums.
     """
     dtypes = {wide(dtype) for dtype, _ in layout}
-    size = sum([int(np.prod(shape)) for _, shape in layout])  # type: ignore[arg-type]
+    shapes: Any = [shape for _, shape in layout]
+    size = sum([int(np.prod(shape)) for shape in shapes])
     dtype = dtypes.pop()
     if dtypes or not 0 < size * dtype.itemsize <= SMALL:
         return ()

@@ -41,7 +41,7 @@ from fastgraph.replication.reductions import (
 )
 from fastgraph.replication.replica_threads import run_replicas
 from fastgraph.staging import autograph
-from fastgraph.state.distributed import DistributedVariable, PerReplica, distributed, select, wrapped
+from fastgraph.state.distributed import DistributedVariable, PerReplica, distributed, regroup, select, wrapped
 from fastgraph.state.variable import Variable, VariableAggregation, variable_creator_scope
 
 
@@ -102,8 +102,7 @@ class StrategyExtended:
     ) -> Any:
         """Call `fn(copy, *args, **kwargs)` for each replica's copy of a Variable, with the replica's arguments.
 
-        On a replica, all of them meet for it. Returns: what it gave; with `group` the first result where there are
-        several.
+        On a replica, all of them meet for it. Returns: what it gave, a PerReplica of several; without `group` a tuple.
         """
         context = get_replica_context()
         if context is not None and context.strategy is self._strategy:
@@ -116,7 +115,7 @@ class StrategyExtended:
             own = select((tuple(args), dict(kwargs or {})), index)
             with replicas.acting(replicas.Replica(index, len(var.values), updates=True)), device(copy.device):
                 found.append(fn(copy, *own[0], **own[1]))
-        return found[0] if group or all(each is None for each in found) else PerReplica(found)
+        return regroup(found) if group else tuple(found)
 
     def call_for_each_replica(self, fn: Callable[..., Any], args: Args = (), kwargs: Named = None) -> Any:
         """Return `fn(*args, **kwargs)` of each replica, as `Strategy.run` does."""
@@ -246,9 +245,11 @@ class Strategy:
         """Return what `fn(*args, **kwargs)` gives on each replica: one structure, with a PerReplica where they differ.
 
         Of PerReplica arguments a replica gets its own. In a trace, `fn` is traced once for each replica. Raises
-        RuntimeError on a replica, and where one ends while others wait for it.
+        RuntimeError on a replica, and where one ends while others wait for it; ValueError for `args` that are no list.
         """
         check_between(self)
+        if not isinstance(args, (tuple, list)):
+            raise ValueError(f"positional args must be a list or tuple, got {type(args)}")
         if current_trace() is not None:
             fn = autograph.convert(fn)
         return self._each(fn, args, dict(kwargs or {}))

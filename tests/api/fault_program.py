@@ -16,7 +16,7 @@ import numpy as np
 
 import fastgraph as tf
 from fastgraph.distribute.experimental import CommunicationOptions
-from fastgraph.replication import communication, processes
+from fastgraph.replication import communication, prepared_sums, processes
 
 FAILS_AT = 5
 
@@ -41,7 +41,7 @@ def fail(kind: str, strategy: Any) -> None:
     if kind == "step":
         die()
     elif kind == "reduction":
-        communication.Sum.end = die  # type: ignore[method-assign]
+        communication.Sum.end = prepared_sums.PreparedSum.end = die  # type: ignore[method-assign, assignment]
     elif kind == "saving":
         os.replace = die
     elif kind == "hang":

@@ -10,6 +10,7 @@ import numpy as np
 
 import fastgraph as tf
 from fastgraph.distribute.experimental import CommunicationOptions
+from fastgraph.replication import communication
 
 folder = sys.argv[1]
 packs = tf.distribute.MultiWorkerMirroredStrategy(communication_options=CommunicationOptions(bytes_per_pack=64))
@@ -46,6 +47,13 @@ for each in (strategy, packs):
             assert value.dtype == right.dtype and value.shape == right.shape
             np.testing.assert_allclose(value.numpy().astype(complex), right.astype(complex), rtol=1e-6)
             everywhere(value)
+
+# Many sums of one layout begun before any ends, and ended in another order.
+link = communication.link(None)
+link.all_reduce([np.float32([0.0, 0.0])])
+begun = [link.start([np.float32([rank, i])]) for i in range(12)]
+for i in (11, *range(11)):
+    assert begun[i].end()[0].tolist() == [n * (n - 1) / 2, n * i]
 
 # Gradients as bfloat16: optimizers' alone, unless a sum is told so.
 gradients = [np.random.RandomState(i).randn(37).astype("float32") for i in range(n)]

@@ -105,5 +105,5 @@ def test_the_others_say_which_process_it_is_and_why(kind: str, tmp_path: Path) -
 def test_of_processes_that_mpiexec_ends_it_is_said_which_they_were(tmp_path: Path) -> None:
     found = run("step", tmp_path)
     assert found.returncode != 0
-    pid = re.search(r"PID (\d+) RUNNING AT", found.stdout + found.stderr)
+    pid = re.search(r"pid 1 (\d+)", found.stdout)  # mpiexec may name the other one, if that was faster to end itself
     assert pid and f"Process 1 of 2 (pid {pid[1]} on " in found.stderr, found.stderr

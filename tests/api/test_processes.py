@@ -107,6 +107,10 @@ def test_tf_config_that_says_something_else_is_an_error() -> None:
     config = json.dumps({"cluster": {"worker": ["a:1", "b:1", "c:1"]}, "task": {"type": "worker", "index": 0}})
     found = started(["-c", PROGRAM], TF_CONFIG=config)
     assert found.returncode != 0 and "TF_CONFIG names 3 processes" in found.stderr
+    config = json.dumps({"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}})
+    found = started(["-c", PROGRAM], TF_CONFIG=config)  # in one process it is right: that one does not wait for ever
+    assert found.returncode != 0 and "TF_CONFIG says that this is process 0" in found.stderr
+    assert "Process 1 of 2 failed: all are ended." in found.stderr
 
 
 @needs_mpi
@@ -139,5 +143,23 @@ def test_a_cluster_s_tasks_have_names() -> None:
         spec.num_tasks("ps")
     with pytest.raises(ValueError, match="No task with index 0 in job 'chief'"):
         spec.task_address("chief", 0)
-    with pytest.raises(TypeError, match="must be a dictionary"):
-        fg.train.ClusterSpec(["a:1"])
+    assert spec == fg.train.ClusterSpec(spec) != fg.train.ClusterSpec({})
+    assert repr(spec) == "ClusterSpec({'chief': {3: 'c:4'}, 'worker': ['a:1', 'b:2']})"
+    for bad, error, text in (
+        (["a:1"], TypeError, "must be a dictionary"),
+        ({3: ["a:1"]}, TypeError, "Job name 3 must be bytes or unicode"),
+        ({"worker": {"x": "a:1"}}, ValueError, "invalid literal"),
+        ({"worker": 3}, TypeError, "must be strings"),
+    ):
+        with pytest.raises(error, match=text):
+            fg.train.ClusterSpec(bad)
+
+
+def test_a_tf_config_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    resolver = fg.distribute.cluster_resolver.TFConfigClusterResolver
+    for text in ("3", "[]", '{"task": 3}', '{"cluster": []}'):
+        monkeypatch.setenv("TF_CONFIG", text)
+        with pytest.raises(ValueError, match="TF_CONFIG=.* cannot be used: it has to be a JSON object"):
+            resolver()
+    monkeypatch.setenv("TF_CONFIG", '{"task": {"type": "worker", "index": "1"}}')
+    assert resolver().task_id == 1

@@ -62,6 +62,13 @@ def _one_of(*words: str) -> Callable[[str], str]:
     return read
 
 
+def _cluster(text: str) -> dict[str, Any]:
+    found = json.loads(text)
+    if not isinstance(found, dict) or not all(isinstance(found.get(key, {}), dict) for key in ("cluster", "task")):
+        raise ValueError("it has to be a JSON object, and so have its `cluster` and `task`")
+    return found
+
+
 def _path(text: str) -> str:
     """Read a path; in a working folder that has been deleted it stays as it is and leads nowhere."""
     try:
@@ -156,7 +163,7 @@ FLAGS: dict[str, Flag] = {
         "KERAS_HOME", _path, lambda: os.path.join(os.path.expanduser("~"), ".keras"), "Keras's cache of data sets"
     ),
     "tf_config": Flag(
-        "TF_CONFIG", json.loads, dict, "who takes part in tf.distribute.MultiWorkerMirroredStrategy, as JSON"
+        "TF_CONFIG", _cluster, dict, "who takes part in tf.distribute.MultiWorkerMirroredStrategy, as JSON"
     ),
 }
 

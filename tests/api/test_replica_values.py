@@ -1,0 +1,97 @@
+"""What replicas give: values of assignments, traces, gradients; and what is refused on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph.core import devices
+from tests.api.distributed_programs import TWO
+from tests.api.test_distribute import number, replica, values
+
+
+@pytest.fixture
+def strategy() -> Iterator[Any]:
+    """Of two parts of the CPU."""
+    devices.divide([devices.LogicalDeviceConfiguration()] * 2)
+    yield fg.distribute.MirroredStrategy(TWO)
+    devices.divide(None)
+
+
+@pytest.mark.parametrize("how", ["eager", "graph"])
+@pytest.mark.parametrize("kind", fg.VariableAggregation)
+def test_an_assignment_on_a_replica_gives_what_that_replica_has_then(strategy: Any, kind: Any, how: str) -> None:
+    run = strategy.run if how == "eager" else lambda f: fg.function(lambda: strategy.run(f))()
+    with strategy.scope():
+        mirrored = fg.Variable(1.0, aggregation=kind)
+        own = fg.Variable(1.0, aggregation=kind, synchronization=fg.VariableSynchronization.ON_READ)
+    written = {"NONE": [1.0, 2.0], "SUM": [3.0, 3.0], "MEAN": [1.5, 1.5], "ONLY_FIRST_REPLICA": [1.0, 1.0]}[kind.name]
+    for v, expected in ((mirrored, written), (own, [1.0, 2.0])):
+        found = run(lambda v=v: {"is": v.assign(fg.constant(number() + 1.0)), "more": v.assign_add(fg.constant(0.0))})
+        for part in found.values():
+            assert isinstance(part, fg.types.experimental.distributed.PerReplica)
+            assert [float(each) for each in part.values] == expected == values(v)
+            assert float(strategy.reduce("SUM", part, axis=None)) == sum(expected)
+        run(lambda v=v: (v.assign(fg.constant(number() + 1.0), read_value=False), 0)[1])
+        assert values(v) == expected
+
+
+def test_a_saved_model_takes_the_replicas_copies_for_the_variable(strategy: Any, tmp_path: Path) -> None:
+    module = fg.Module()
+    with strategy.scope():
+        module.v = fg.Variable([1.0, 2.0])
+        module.mean = fg.Variable(
+            3.0, synchronization=fg.VariableSynchronization.ON_READ, aggregation=fg.VariableAggregation.MEAN
+        )
+    module.f = fg.function(lambda x: x * module.v + module.mean, input_signature=[fg.TensorSpec([2])])
+    fg.saved_model.save(module, str(tmp_path))
+    assert fg.saved_model.load(str(tmp_path)).f([1.0, 1.0]).numpy().tolist() == [4.0, 5.0]
+
+
+def test_a_function_is_traced_anew_for_another_strategy_and_in_a_trace(strategy: Any) -> None:
+    total = fg.function(lambda x: replica().all_reduce("SUM", x))
+    other = fg.distribute.MirroredStrategy(TWO[::-1])
+    for each in (strategy, other, strategy):
+        assert [float(part) for part in each.run(total, (fg.constant(1.0),)).values] == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match="`merge_call` called while defining a new graph or a tf.function"):
+        fg.function(lambda: strategy.run(total, (fg.constant(1.0),)))()
+
+
+def test_slices_are_not_gathered(strategy: Any) -> None:
+    step = lambda: replica().all_gather(fg.IndexedSlices(fg.ones([1, 2]), fg.constant([0]), [3, 2]), axis=0)
+    for run in (strategy.run, lambda f: fg.function(lambda: strategy.run(f))()):
+        with pytest.raises(NotImplementedError, match="does not support IndexedSlices"):
+            run(step)
+
+
+def test_gradients_of_each_replica_alone_by_the_old_name(strategy: Any) -> None:
+    with strategy.scope():
+        v, optimizer = fg.Variable(1.0), fg.keras.optimizers.SGD(0.5)
+    pairs = lambda: [(fg.constant(number() + 1.0), v)]
+    strategy.run(lambda: optimizer.apply_gradients(pairs(), experimental_aggregate_gradients=False))
+    assert values(v) == [0.5, 0.0]
+
+
+def test_a_model_made_outside_the_scope_is_not_trained_in_it(strategy: Any) -> None:
+    def made() -> Any:
+        return fg.keras.Sequential([fg.keras.layers.Dense(1, input_shape=(2,), kernel_initializer="ones")])
+
+    x = np.ones([4, 2], "float32")
+    model = made()
+    with strategy.scope(), pytest.raises(ValueError, match="was not created in the distribution strategy scope"):
+        model.compile("sgd", "mse")
+    model.compile("sgd", "mse")
+    with strategy.scope(), pytest.raises(ValueError, match="was not created in the distribution strategy scope"):
+        model.fit(x, x[:, :1], verbose=0)
+    with strategy.scope():
+        assert model.evaluate(x, x[:, :1], verbose=0) == 1.0 and model.predict(x, verbose=0).sum() == 8.0
+        model = made()
+    model.compile("sgd", "mse")
+    assert model.fit(x, x[:, :1], verbose=0).history["loss"] == [1.0]
+    with pytest.raises(ValueError, match="positional args must be a list or tuple"):
+        strategy.run(lambda x: x, 1.0)
