@@ -114,7 +114,6 @@ def test_substitute_is_the_same_name_elsewhere() -> None:
     ("name", "advice"),
     [
         ("no_gradient", "Use fastgraph.stop_gradient instead."),
-        ("qint8", "Use fastgraph.int8 and its kin instead."),
         ("image.generate_bounding_box_proposals", "Use fastgraph.image.non_max_suppression instead."),
         ("train.Coordinator", "Use Python's threading and queues instead."),
     ],
