@@ -70,13 +70,13 @@ class DType:
         return self._numpy
 
     @property
-    def as_numpy_dtype(self) -> type[Any] | np.dtype[Any]:
+    def as_numpy_dtype(self) -> type[Any]:
         """The NumPy scalar type of these elements (`object` for string, of quantised ones the NumPy dtype).
 
         TypeError for resource and variant.
         """
         if self.is_quantized:
-            return self.numpy_dtype
+            return self.numpy_dtype  # type: ignore[return-value]
         return object if self is string else self.numpy_dtype.type
 
     @property
@@ -194,7 +194,7 @@ def _info(dtype: DType) -> Any:
         return np.iinfo(dtype.numpy_dtype)
     import ml_dtypes
 
-    return ml_dtypes.iinfo(dtype.numpy_dtype)  # type: ignore[arg-type]
+    return ml_dtypes.iinfo(dtype.numpy_dtype)  # type: ignore[no-untyped-call]
 
 
 DTypeLike = Union[DType, str, int, type, "np.dtype[Any]"]
