@@ -97,12 +97,12 @@ def test_not_built(name: str, hint: str) -> None:
 
 
 def test_not_built_in_a_namespace() -> None:
-    assert not hasattr(fg.quantization, "quantize")
+    assert not hasattr(fg.quantization, "experimental")
     with pytest.raises(
         NotImplementedError,
-        match=r"fastgraph\.quantization\.quantize is not built yet: TensorFlow has tf\.quantization",
+        match=r"fastgraph\.quantization\.experimental is not built yet: TensorFlow has tf\.quantization",
     ):
-        _ = fg.quantization.quantize
+        _ = fg.quantization.experimental
 
 
 def test_substitute_is_the_same_name_elsewhere() -> None:
