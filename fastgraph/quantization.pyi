@@ -48,5 +48,6 @@ def quantize_and_dequantize_v2(input: TensorLike, input_min: TensorLike, input_m
 def quantized_concat(concat_dim: TensorLike, values: Sequence[TensorLike], input_mins: Sequence[TensorLike], input_maxes: Sequence[TensorLike], name: builtins.str | None = None) -> QuantizeOutput:
     """Steps of several ranges, joined along an axis as those of one range.
 
-    [T[*s]], [f32[]], [f32[]] -> (T[*r], f32[], f32[]). Returned are the joined steps and the ends of their range, which holds all of the others and, of signed steps, is as
-    wide on both sides of 0. Raises: InvalidArgumentError. Source: tf.quantization.quantized_concat."""
+    [T[*s]], [f32[]], [f32[]] -> (T[*r], f32[], f32[]). Returned are the joined steps and the ends of their range, which
+    holds all of the others and, of signed steps, is as wide on both sides of 0. Raises: InvalidArgumentError.
+    Source: tf.quantization.quantized_concat."""
