@@ -46,7 +46,8 @@ def quantize_and_dequantize_v2(input: TensorLike, input_min: TensorLike, input_m
     input. The gradient passes where a number lies from input_min to input_max.
     Raises: InvalidArgumentError for ranges and bits that are none. Source: tf.quantization.quantize_and_dequantize_v2."""
 def quantized_concat(concat_dim: TensorLike, values: Sequence[TensorLike], input_mins: Sequence[TensorLike], input_maxes: Sequence[TensorLike], name: builtins.str | None = None) -> QuantizeOutput:
-    """Steps of several ranges, joined along an axis as those of one range. [T[*s]], [f32[]], [f32[]] -> (T[*r], f32[], f32[]).
+    """Steps of several ranges, joined along an axis as those of one range.
 
-    Returned are the joined steps and the ends of their range, which holds all of the others and, of signed steps, is as
-    wide on both sides of 0. Raises: InvalidArgumentError. Source: tf.quantization.quantized_concat."""
+    [T[*s]], [f32[]], [f32[]] -> (T[*r], f32[], f32[]). Returned are the joined steps and the ends of their range, which
+    holds all of the others and, of signed steps, is as wide on both sides of 0. Raises: InvalidArgumentError.
+    Source: tf.quantization.quantized_concat."""

@@ -93,8 +93,8 @@ NAMESPACES: dict[str, str] = {
 }
 
 _DTYPES = (
-    "bfloat16 complex64 complex128 double float16 float32 float64 half int8 int16 int32 int64 qint8 qint16 qint32 quint8 "
-    "quint16 resource string uint8 uint16 uint32 uint64 variant"
+    "bfloat16 complex64 complex128 double float16 float32 float64 half int8 int16 int32 int64 qint8 qint16 qint32 "
+    "quint8 quint16 resource string uint8 uint16 uint32 uint64 variant"
 )
 
 _STORED = (

@@ -33,6 +33,7 @@ from fastgraph.graphdef.import_gradients import (
 )
 from fastgraph.graphdef.import_lists import LISTS
 from fastgraph.graphdef.import_random import RANDOM
+from fastgraph.graphdef.import_rare import RARE
 from fastgraph.graphdef.import_records import RECORDS
 from fastgraph.graphdef.import_strings import STRINGS
 from fastgraph.graphdef.import_values import fixed
@@ -240,6 +241,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     **LISTS,
     **RANDOM,
     **RECORDS,
+    **RARE,
     **STRINGS,
 }
 

@@ -9,7 +9,7 @@ The modules by theme:
   runtime_checks, precise_sums, stable_orders.
 - Creating: creation, tiling, padding.
 - Elements: elementwise, rounding, exponentials, division, comparison, complex_numbers, activations, special_functions,
-  bessel, incomplete_gamma, quantization.
+  bessel, incomplete_gamma, quantization, quantized_steps.
 - Shapes and places: movement, broadcasting, joining, joining_primitives, slicing, indexing, index_policies,
   gathering, one_hot, scatter, slice_accumulation, array_ops, space_to_batch, tensor_lists.
 - Along axes: reduction, extreme_positions, scans, segments, sorting, counting, partitions.

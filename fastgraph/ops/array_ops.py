@@ -228,8 +228,8 @@ def sequence_mask(
 
 #: What can be seen as other bits.
 _BITS = (
-    "bfloat16 float16 float32 float64 int64 int32 uint8 uint16 uint32 uint64 int8 int16 complex64 complex128 qint8 quint8 "
-    "qint16 quint16 qint32"
+    "bfloat16 float16 float32 float64 int64 int32 uint8 uint16 uint32 uint64 int8 int16 complex64 complex128 qint8 "
+    "quint8 qint16 quint16 qint32"
 )
 
 

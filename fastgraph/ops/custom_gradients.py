@@ -51,7 +51,7 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
 
 
 class _Stated:
-    """A function with a gradient of its own; as a class's attribute a method: the object it is bound to is no argument."""
+    """A function with a gradient of its own; as a method it is bound first: the object is no argument."""
 
     __wrapped__: Callable[..., Any]
     __fg_decorator__ = staticmethod(custom_gradient)  # for AutoGraph, which converts what is wrapped

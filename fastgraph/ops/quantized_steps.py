@@ -1,7 +1,7 @@
 """Numbers as the steps of a range: tf.quantization.quantize, dequantize, quantized_concat.
 
-Rule: steps have a quantised dtype and are computed by nothing; their range goes beside them, as two float32. No gradient
-goes through them.
+Rule: steps have a quantised dtype, in which nothing is computed; their range goes beside them, as two float32. No
+gradient goes through them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.errors import UnimplementedError
 from fastgraph.ops.arguments import as_tensor, known_value, whole
 from fastgraph.ops.array_ops import bitcast
-from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, select, sign, stop_gradient
 from fastgraph.ops.elementwise import abs as magnitude
+from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, select, sign, stop_gradient
 from fastgraph.ops.families import invalid, public
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import reshape
@@ -93,8 +93,8 @@ def _quantized(name: str, dtype: DTypeLike) -> DType:
 @public("quantization.quantize")
 def quantize(
     input: TensorLike, min_range: TensorLike, max_range: TensorLike, T: DTypeLike, mode: str = "MIN_COMBINED",
-    round_mode: str = "HALF_AWAY_FROM_ZERO", name: str | None = None, narrow_range: bool = False, axis: int | None = None,
-    ensure_minimum_range: float = 0.01,
+    round_mode: str = "HALF_AWAY_FROM_ZERO", name: str | None = None, narrow_range: bool = False,
+    axis: int | None = None, ensure_minimum_range: float = 0.01,
 ) -> QuantizeOutput:  # fmt: skip
     """The steps of a range that are next to numbers. f32[*s], f32[], f32[] -> (T[*s], f32[], f32[]).
 
@@ -145,8 +145,8 @@ def _from_first(x: Any, low: Any, high: Any, dtype: DType) -> Any:
 
 @public("quantization.dequantize")
 def dequantize(
-    input: TensorLike, min_range: TensorLike, max_range: TensorLike, mode: str = "MIN_COMBINED", name: str | None = None,
-    axis: int | None = None, narrow_range: bool = False, dtype: DTypeLike = float32,
+    input: TensorLike, min_range: TensorLike, max_range: TensorLike, mode: str = "MIN_COMBINED",
+    name: str | None = None, axis: int | None = None, narrow_range: bool = False, dtype: DTypeLike = float32,
 ) -> Tensor:  # fmt: skip
     """The numbers that steps of a range stand for: `quantize` the other way. T[*s], f32[], f32[] -> dtype[*s].
 
@@ -185,10 +185,11 @@ def quantized_concat(
     concat_dim: TensorLike, values: Sequence[TensorLike], input_mins: Sequence[TensorLike],
     input_maxes: Sequence[TensorLike], name: str | None = None,
 ) -> QuantizeOutput:  # fmt: skip
-    """Steps of several ranges, joined along an axis as those of one range. [T[*s]], [f32[]], [f32[]] -> (T[*r], f32[], f32[]).
+    """Steps of several ranges, joined along an axis as those of one range.
 
-    Returned are the joined steps and the ends of their range, which holds all of the others and, of signed steps, is as
-    wide on both sides of 0. Raises: InvalidArgumentError. Source: tf.quantization.quantized_concat.
+    [T[*s]], [f32[]], [f32[]] -> (T[*r], f32[], f32[]). Returned are the joined steps and the ends of their range, which
+    holds all of the others and, of signed steps, is as wide on both sides of 0. Raises: InvalidArgumentError.
+    Source: tf.quantization.quantized_concat.
     """
     parts = [as_tensor(value) for value in values]
     dtype = _quantized("T", parts[0].dtype)

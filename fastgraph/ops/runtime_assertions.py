@@ -401,7 +401,7 @@ assert_non_positive = _unary("non_positive", "<=", lambda x: x <= 0)
 
 def _in_graph(x: Tensor) -> str:
     """The name of a tensor of the graph that is built."""
-    return "" if current_trace() is None or isinstance(x, EagerTensor) else x.name
+    return "" if current_trace() is None or isinstance(x, EagerTensor) else getattr(x, "name", "")
 
 
 def rank_text(message: str | None, x: Tensor, what: str) -> str:

@@ -312,7 +312,8 @@ def scatter_nd_p(indices: Array, updates: Array, shape: Array) -> Any:
 def _apply(how: str, result: Array, where: tuple[Array, ...], updates: Array) -> None:
     """Combine updates with the slices of `result` at `where`, in order."""
     if not where:  # each update is a whole tensor
-        for update in updates.reshape((-1, *result.shape)):
+        n = updates.ndim - result.ndim
+        for update in updates.reshape((math.prod(updates.shape[:n]), *result.shape)):
             _apply(how, result[None], (np.zeros(1, int),), update[None])
     elif how == "update":
         result[where] = updates

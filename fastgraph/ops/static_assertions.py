@@ -12,6 +12,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, int64
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import are_known, as_tensor, known_value, named
 from fastgraph.ops.comparison import equal, greater_equal
@@ -43,6 +44,8 @@ def assert_rank_in(x: TensorLike, ranks: Sequence[Any], message: str | None = No
     for rank in known:
         if not rank.dtype.is_integer:
             raise TypeError(f"tensor must be of type tf.int32; got {rank.dtype!r}")
+        if rank.shape.rank not in (0, None):
+            raise ValueError(f"Rank must be a scalar, got shape {rank.shape}")
     if not are_known(*known):
         holds = reduce_any(equal(cast(rank_of(x), int64), stack([cast(rank, int64) for rank in known])))
         return rank_at_run_time(name, x, holds, message, "in those given")
@@ -118,7 +121,9 @@ def assert_shapes(
     sizes: dict[Any, tuple[Any, str]] = {}
     pairs = shapes.items() if isinstance(shapes, Mapping) else shapes
     for given, spec in pairs:
-        x = as_tensor(given.deref() if hasattr(given, "deref") else given)
+        x = given.deref() if hasattr(given, "deref") else given
+        if not _is_sparse(x):
+            x = as_tensor(x)
         if spec is None:
             continue
         described = f"Tensor {_name(x)}shape={x.shape} dtype={x.dtype.name}"
@@ -131,10 +136,19 @@ def assert_shapes(
             _compare(begin, described, x, axis, extent, symbol, sizes)
 
 
-def _with_axis(x: Tensor) -> Any:
+def _is_sparse(x: Any) -> bool:
+    """Whether x is a sparse tensor: it is looked at as it is, never made dense."""
+    return hasattr(x, "dense_shape") and not isinstance(x, (Tensor, IndexedSlices))
+
+
+def _extents(x: Any) -> Any:
+    return cast(x.dense_shape, int32) if _is_sparse(x) else shape_of(x)
+
+
+def _with_axis(x: Any) -> Any:
     """x as it is, a scalar as a vector of one element."""
-    if x.shape.rank:
-        return x
+    if x.shape.rank or _is_sparse(x):
+        return ones([1]) if x.shape.rank == 0 else x
     return reshape(x, [1] if x.shape.rank == 0 else concat([shape_of(x), ones([1 - minimum(rank_of(x), 1)], int32)], 0))
 
 
@@ -153,7 +167,7 @@ def _matched(begin: str, x: Tensor, symbols: list[Any]) -> list[tuple[int, Any, 
     some = leading or trailing
     what = f"at least {len(exact)}" if some else f"{len(exact)}"
     if rank is None:
-        found = rank_of(x)
+        found = shape_of(_extents(x))[0]
         holds = greater_equal(found, len(exact)) if some else equal(found, len(exact))
         rank_at_run_time(None, x, holds, begin.rstrip(". ") or None, what)
     elif not (rank >= len(exact) if some else rank == len(exact)):
@@ -163,7 +177,7 @@ def _matched(begin: str, x: Tensor, symbols: list[Any]) -> list[tuple[int, Any, 
     first = 0 if not leading else -len(exact) if rank is None else rank - len(exact)
     known = None if rank is None else x.shape.as_list()
     return [
-        (first + i, shape_of(x)[first + i] if known is None or known[first + i] is None else known[first + i], symbol)
+        (first + i, _extents(x)[first + i] if known is None or known[first + i] is None else known[first + i], symbol)
         for i, symbol in enumerate(exact)
         if symbol is not None
     ]

@@ -194,3 +194,11 @@ def test_determinants_of_complex_matrices_that_are_not_finite(dtype: str, matrix
         and np.isnan(determinants[0].imag)
         and abs(determinants[1] - 2 ** len(matrix)) < 1e-5
     )
+
+
+def test_scattering_to_no_place() -> None:
+    """Places without coordinates are the whole tensor, which has no elements."""
+    places, nothing = tf.zeros([0], tf.int32), tf.zeros([0])
+    for run in (tf.scatter_nd, tf.function(tf.scatter_nd)):
+        assert run(places, nothing, [0]).shape == [0]
+    assert tf.tensor_scatter_nd_update(nothing, places, nothing).shape == [0]

@@ -97,12 +97,12 @@ def test_not_built(name: str, hint: str) -> None:
 
 
 def test_not_built_in_a_namespace() -> None:
-    assert not hasattr(fg.quantization, "quantize")
+    assert not hasattr(fg.quantization, "experimental")
     with pytest.raises(
         NotImplementedError,
-        match=r"fastgraph\.quantization\.quantize is not built yet: TensorFlow has tf\.quantization",
+        match=r"fastgraph\.quantization\.experimental is not built yet: TensorFlow has tf\.quantization",
     ):
-        _ = fg.quantization.quantize
+        _ = fg.quantization.experimental
 
 
 def test_substitute_is_the_same_name_elsewhere() -> None:
@@ -114,7 +114,6 @@ def test_substitute_is_the_same_name_elsewhere() -> None:
     ("name", "advice"),
     [
         ("no_gradient", "Use fastgraph.stop_gradient instead."),
-        ("qint8", "Use fastgraph.int8 and its kin instead."),
         ("image.generate_bounding_box_proposals", "Use fastgraph.image.non_max_suppression instead."),
         ("train.Coordinator", "Use Python's threading and queues instead."),
     ],

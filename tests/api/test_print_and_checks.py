@@ -229,6 +229,30 @@ def test_ranks_that_are_tensors_are_compared_at_run_time(check: str, shape: Any)
         checked(fg.ones([2, 3]), fg.constant(3))
 
 
+def test_shapes_of_sparse_tensors() -> None:
+    wide, single = fg.sparse.from_dense(np.eye(3, 4)), fg.SparseTensor(np.zeros([1, 0], np.int64), [4.0], [])
+    fg.debugging.assert_shapes([(wide, ("N", "M")), (fg.zeros([3]), ("N",)), (single, (1,)), (wide, [..., 4])])
+    for shape in (("N", 5), ("N",), ("N", "N"), (4, 4)):
+        with pytest.raises(ValueError, match="must have"):
+            fg.debugging.assert_shapes([(wide, shape)])
+
+    @fg.function(input_signature=[fg.SparseTensorSpec([None, None]), fg.SparseTensorSpec(None)])
+    def checked(x: Any, y: Any) -> Any:
+        fg.debugging.assert_shapes([(x, ("N", 4)), (y, ("N", 4, 2))])
+        return fg.reduce_sum(x.values)
+
+    ones = fg.sparse.from_dense(np.ones([3, 4], np.float32))
+    assert checked(ones, fg.sparse.from_dense(np.ones([3, 4, 2], np.float32))) == 12.0
+    for dims in ([2, 4, 2], [3, 4]):
+        with pytest.raises(InvalidArgumentError):
+            checked(ones, fg.sparse.from_dense(np.ones(dims, np.float32)))
+
+
+def test_a_rank_that_is_a_vector() -> None:
+    with pytest.raises(ValueError, match="Rank must be a scalar"):
+        fg.debugging.assert_rank_in([1.0], [1, np.array([1, 2])])
+
+
 def test_a_scalar_of_unknown_rank_is_refused_while_tracing() -> None:
     with pytest.raises(ValueError, match="Expected scalar shape, saw shape: <unknown>"):
         fg.function(

@@ -106,6 +106,10 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (
         151_600,
         "small sums over MPI prepared once; what an assignment on a replica gives; models made outside a scope refused",
+    (
+        151_960,
+        "quantised dtypes, quantize, dequantize and quantized_concat; 39 operations more for graphs that are read and "
+        "raw_ops; custom_gradient on methods; sparse tensors in assert_shapes",
     ),
 )
 

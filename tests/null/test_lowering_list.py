@@ -34,7 +34,7 @@ HOST_STEPS = {
     **dict.fromkeys(("hash_bucket_fast", "hash_bucket_strong", "regex_replace", "regex_full_match"), STRINGS),
     **dict.fromkeys(("characters", "ngrams"), STRINGS),
     "unique_slices": "a sort whose number of results is data",
-    "cast_stored": "floats of 8 bits: kernels have no such elements",
+    "cast_stored": "floats of 8 bits, whole numbers of 4, steps of ranges: kernels have no such elements",
     "print": "it writes to a Python stream",
     "timestamp": "it reads the clock",
     "assert": "its message is made of whole tensors",

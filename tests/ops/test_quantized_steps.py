@@ -90,7 +90,7 @@ def test_quantised_dtypes(name: str) -> None:
     assert kind.is_quantized and not (kind.is_integer or kind.is_floating or kind.is_unsigned)
     assert kind in tf.dtypes.QUANTIZED_DTYPES and tf.as_dtype(kind.as_numpy_dtype) is kind is tf.as_dtype(name)
     with pytest.raises(TypeError, match="quantized type"):
-        kind.max  # noqa: B018
+        kind.max
     x = tf.constant([1, 2, 3, 4], kind)
     assert x.numpy().dtype == name[1:] and repr(x).startswith(f"<tf.Tensor: shape=(4,), dtype={name}, numpy=array([1, ")
 

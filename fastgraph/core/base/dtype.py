@@ -10,10 +10,10 @@ from typing import Any, Union
 import numpy as np
 
 #: Types whose NumPy dtypes ml_dtypes has, which is imported when the first such array is made: their bytes.
-_OF_ML_DTYPES = {"bfloat16": 2} | dict.fromkeys(
-    "float8_e5m2 float8_e4m3fn float8_e4m3fnuz float8_e4m3b11fnuz float8_e5m2fnuz int4 uint4 int2 uint2 float4_e2m1fn"
-    .split(), 1,
-)  # fmt: skip
+_OF_ML_DTYPES = {
+    "bfloat16": 2, "float8_e5m2": 1, "float8_e4m3fn": 1, "float8_e4m3fnuz": 1, "float8_e4m3b11fnuz": 1,
+    "float8_e5m2fnuz": 1, "int4": 1, "uint4": 1, "int2": 1, "uint2": 1, "float4_e2m1fn": 1,
+}  # fmt: skip
 _KINDS = {"float": "f", "bfloat": "f", "int": "i", "uint": "u", "bool": "b", "complex": "c"}
 
 
@@ -70,13 +70,13 @@ class DType:
         return self._numpy
 
     @property
-    def as_numpy_dtype(self) -> Any:
+    def as_numpy_dtype(self) -> type[Any]:
         """The NumPy scalar type of these elements (`object` for string, of quantised ones the NumPy dtype).
 
         TypeError for resource and variant.
         """
         if self.is_quantized:
-            return self.numpy_dtype
+            return self.numpy_dtype  # type: ignore[return-value]
         return object if self is string else self.numpy_dtype.type
 
     @property
@@ -194,7 +194,7 @@ def _info(dtype: DType) -> Any:
         return np.iinfo(dtype.numpy_dtype)
     import ml_dtypes
 
-    return ml_dtypes.iinfo(dtype.numpy_dtype)  # type: ignore[arg-type]
+    return ml_dtypes.iinfo(dtype.numpy_dtype)  # type: ignore[no-untyped-call]
 
 
 DTypeLike = Union[DType, str, int, type, "np.dtype[Any]"]

@@ -1,0 +1,282 @@
+"""Types of operations that tf.raw_ops has and TensorFlow's own Python seldom writes: sets, counts, old forms.
+
+Rule: as in import_ops.py: a function takes the node's name, its inputs and its attributes, and returns the results.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastgraph.api.namespaces import resolve
+from fastgraph.composites.ragged_tensor import RaggedTensor
+from fastgraph.composites.sparse_tensor import SparseTensor
+from fastgraph.core.base.dtype import as_dtype, int32, uint8, uint64
+from fastgraph.core.conversion import constant
+from fastgraph.graphdef.import_arrays import Make
+from fastgraph.graphdef.import_values import fixed
+from fastgraph.ops.elementwise import cast
+from fastgraph.ops.families import invalid
+
+
+def _call(function: str, *args: Any, **kwargs: Any) -> Any:
+    """Call a public function, of ops or of composites."""
+    space, _, last = function.rpartition(".")
+    return resolve(space, last)(*args, **kwargs)
+
+
+# ---- elements and arrays
+
+
+def _bits(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """How many bits of each whole number are set: pairs of bits, then of fours, ... are added up side by side."""
+    (x,) = inputs
+    if not x.dtype.is_integer:
+        raise invalid(f"Value for attr 'T' of {x.dtype.name} is not in the list of allowed values: whole numbers")
+    n = cast(_call("bitcast", x, as_dtype(f"uint{8 * x.dtype.size}")), uint64)
+
+    def masked(x: Any, mask: int) -> Any:
+        return _call("bitwise.bitwise_and", x, constant(mask, uint64))
+
+    def moved(x: Any, by: int) -> Any:
+        return _call("bitwise.right_shift", x, constant(by, uint64))
+
+    n = n - masked(moved(n, 1), 0x5555555555555555)
+    n = masked(n, 0x3333333333333333) + masked(moved(n, 2), 0x3333333333333333)
+    n = masked(n + moved(n, 4), 0x0F0F0F0F0F0F0F0F)
+    for by in (8, 16, 32):
+        n = n + moved(n, by)
+    return cast(masked(n, 0x7F), uint8)
+
+
+def _quotient(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Of whole numbers cut off towards 0."""
+    whole = inputs[0].dtype.is_integer
+    return _call("truncatediv" if whole else "divide", *inputs, name=name)
+
+
+def _dim_map(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Where the axes of one layout are in another."""
+    source, target = attrs.get("src_format", "NHWC"), attrs.get("dst_format", "NCHW")
+    if sorted(source) != sorted(target) or len(source) not in (4, 5):
+        raise invalid(f"the layouts {source} and {target} are not two of the same four or five axes")
+    places = [target.index(letter) for letter in source]
+    return _call("gather", constant(places, inputs[0].dtype), inputs[0] % len(places))
+
+
+def _truth(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Whether a number is not 0, a text not empty; of any other tensor: whether it has elements."""
+    (x,) = inputs
+    if x.shape.rank != 0:
+        return _call("size", x) > 0
+    return _call("not_equal", x, "" if x.dtype.name == "string" else False if x.dtype.is_bool else 0)
+
+
+def _in_place(how: str) -> Make:
+    """Rows i of x with v written over them, added or taken off; the result is a tensor of its own."""
+
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        x, i, v = inputs
+        return _call(f"tensor_scatter_nd_{how}", x, _call("reshape", i, [-1, 1]), v)
+
+    return make
+
+
+def _nth(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """The element that has place n when each row is sorted."""
+    x, n = inputs
+    direction = "DESCENDING" if attrs.get("reverse") else "ASCENDING"
+    return _call("gather", _call("sort", x, -1, direction), n, axis=-1)
+
+
+def _soft_nms(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    boxes, scores, most, *thresholds = inputs
+    found, kept = _call("image.non_max_suppression_with_scores", boxes, scores, most, *thresholds)
+    n = _call("size", found)
+    if attrs.get("pad_to_max_output_size"):
+        found, kept = [_call("pad", each, [[0, most - n]]) for each in (found, kept)]
+    return found, kept, n
+
+
+def _per_slice(function: str) -> Make:
+    """Numbers rounded to steps; the axis -1 is none, the bits may be an input."""
+
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        x, low, high, *bits = inputs
+        keys = ("signed_input", "range_given", "round_mode", "narrow_range")
+        said = {key: attrs[key] for key in keys if key in attrs}
+        axis = attrs.get("axis", -1)
+        said["num_bits"] = int(fixed(bits[0], f"Node '{name}': the bits")) if bits else attrs.get("num_bits", 8)
+        return _call(function, x, low, high, **said, axis=None if axis == -1 else axis)
+
+    return make
+
+
+def _joined_steps(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    axis, *rest = inputs
+    n = len(rest) // 3
+    return _call("quantization.quantized_concat", axis, rest[:n], rest[n : 2 * n], rest[2 * n :])
+
+
+# ---- sparse tensors and sets
+
+
+def _parts(x: Any) -> list[Any]:
+    return [x.indices, x.values, x.dense_shape]
+
+
+def _sparse_join(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    n = len(inputs) // 3
+    tensors = [SparseTensor(inputs[i], inputs[n + i], inputs[2 * n + i]) for i in range(n)]
+    return _parts(_call("sparse.concat", attrs["concat_dim"], tensors))
+
+
+def _sparse_split(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    axis = int(fixed(inputs[0], f"Node '{name}': the axis"))
+    found = _call("sparse.split", SparseTensor(*inputs[1:]), attrs["num_split"], axis)
+    return [part for parts in zip(*map(_parts, found), strict=True) for part in parts]
+
+
+def _sparse_reduced(function: str) -> Make:
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        axes = fixed(inputs[3], f"Node '{name}': the axes").tolist()
+        keep = attrs.get("keep_dims", False)
+        return _parts(_call(function, SparseTensor(*inputs[:3]), axes, keep, output_is_sparse=True))
+
+    return make
+
+
+def _sparse_plus(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """The sparse tensor's values with what a dense one, broadcast, has in their places added."""
+    indices, values, shape, dense = inputs
+    return values + _call("gather_nd", _call("broadcast_to", dense, shape), indices)
+
+
+_SET_OPERATIONS = {"intersection": "intersection", "union": "union", "a-b": "difference", "b-a": "difference"}
+
+
+def _set_operation(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Two sets in each row, dense or sparse."""
+    how = attrs["set_operation"].lower()
+    if how not in _SET_OPERATIONS:
+        raise invalid(f"Invalid set_operation {how}.")
+    n = len(inputs)
+    first = inputs[0] if n < 6 else SparseTensor(*inputs[:3])
+    second = inputs[1] if n == 2 else SparseTensor(*inputs[-3:])
+    said: dict[str, Any] = {"aminusb": how == "a-b"} if "-" in how else {}
+    found = _call(
+        f"sets.{_SET_OPERATIONS[how]}", first, second, validate_indices=attrs.get("validate_indices", True), **said
+    )
+    return _parts(found)
+
+
+def _segment_gradient(how: str) -> Make:
+    """The gradient to the rows that were gathered into segments: each row gets its segments' gradients."""
+
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        dy, indices, segments, rows = inputs
+        parts = _call("gather", dy, segments)
+        if how != "sum":
+            ones = _call("ones_like", cast(segments, dy.dtype))
+            count = _call("gather", _call("math.unsorted_segment_sum", ones, segments, _call("shape", dy)[0]), segments)
+            count = _call("sqrt", count) if how == "sqrt_n" else count
+            dims = _call("concat", [_call("shape", count), _call("ones", [_call("rank", dy) - 1], int32)], 0)
+            parts = parts / _call("reshape", count, dims)
+        return _call("math.unsorted_segment_sum", parts, indices, rows)
+
+    return make
+
+
+def _filled_rows_gradient(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Gradients of the values that were there, and of the default, which is the sum over those that were put in."""
+    places, dy = inputs
+    found = _call("gather", dy, places)
+    return found, _call("reduce_sum", dy) - _call("reduce_sum", found)
+
+
+def _counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """How often each number is there, of the rows of a sparse or ragged tensor."""
+    *given, size, weights = inputs
+    x: Any
+    x = SparseTensor(*given) if len(given) == 3 else RaggedTensor.from_row_splits(given[1], given[0], validate=False)
+    held: Any = None
+    if weights.shape.num_elements() != 0:
+        held = x.with_values(weights)
+    rows = len(given) == 2 or given[2].shape.num_elements() == 2
+    binary = attrs.get("binary_output", False)
+    return _call("math.bincount", x, held, size, size, weights.dtype, axis=-1 if rows else None, binary_output=binary)
+
+
+# ---- text, paths, labels
+
+
+def _decoded(offsets: bool) -> Make:
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        keys = ("errors", "replacement_char", "replace_control_characters")
+        said = {key: attrs[key] for key in keys if key in attrs}
+        function = "strings.unicode_decode_with_offsets" if offsets else "strings.unicode_decode"
+        found = _call(function, _call("reshape", inputs[0], [-1]), attrs["input_encoding"], **said)
+        parts = found if offsets else [found]
+        splits = cast(parts[0].row_splits, as_dtype(attrs.get("Tsplits", "int64")))
+        return [splits, *(part.values for part in parts)]
+
+    return make
+
+
+def _encoded(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    values, splits = inputs
+    rows = RaggedTensor.from_row_splits(values, splits, validate=False)
+    said = {key: attrs[key] for key in ("errors", "replacement_char") if key in attrs}
+    return _call("strings.unicode_encode", rows, attrs["output_encoding"], **said)
+
+
+def _shard_name(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    base, *numbers = inputs
+    digits = [_call("strings.as_string", number, width=5, fill="0") for number in numbers]
+    return _call("strings.join", [base, "-", digits[0], "-of-", digits[1]], name=name)
+
+
+def _greedy(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    merge, blank = attrs.get("merge_repeated", False), attrs.get("blank_index", -1)
+    (decoded,), score = _call("nn.ctc_greedy_decoder", *inputs, merge_repeated=merge, blank_index=blank)
+    return [*_parts(decoded), score]
+
+
+RARE: dict[str, Make] = {
+    "CTCGreedyDecoder": _greedy,
+    "Concat": lambda name, inputs, attrs: _call("concat", inputs[1:], inputs[0], name=name),
+    "DataFormatDimMap": _dim_map,
+    "DenseToDenseSetOperation": _set_operation,
+    "DenseToSparseSetOperation": _set_operation,
+    "Div": _quotient,
+    "DrawBoundingBoxes": lambda name, inputs, attrs: _call("image.draw_bounding_boxes", *inputs, None, name=name),
+    "EncodeJpegVariableQuality": lambda name, inputs, attrs: _call(
+        "io.encode_jpeg", inputs[0], quality=int(fixed(inputs[1], f"Node '{name}': the quality")), name=name
+    ),
+    "InplaceAdd": _in_place("add"),
+    "InplaceSub": _in_place("sub"),
+    "InplaceUpdate": _in_place("update"),
+    "NonMaxSuppressionV5": _soft_nms,
+    "NthElement": _nth,
+    "PopulationCount": _bits,
+    "QuantizeAndDequantizeV2": _per_slice("quantization.quantize_and_dequantize"),
+    "QuantizeAndDequantizeV3": _per_slice("quantization.quantize_and_dequantize"),
+    "QuantizeAndDequantizeV4": _per_slice("quantization.quantize_and_dequantize_v2"),
+    "QuantizedConcat": _joined_steps,
+    "RaggedBincount": _counts,
+    "ShardedFilename": _shard_name,
+    "SparseBincount": _counts,
+    "SparseConcat": _sparse_join,
+    "SparseDenseCwiseAdd": _sparse_plus,
+    "SparseFillEmptyRowsGrad": _filled_rows_gradient,
+    "SparseReduceMaxSparse": _sparse_reduced("sparse.reduce_max"),
+    "SparseReduceSumSparse": _sparse_reduced("sparse.reduce_sum"),
+    "SparseSegmentMeanGrad": _segment_gradient("mean"),
+    "SparseSegmentSqrtNGrad": _segment_gradient("sqrt_n"),
+    "SparseSegmentSumGrad": _segment_gradient("sum"),
+    "SparseSplit": _sparse_split,
+    "SparseToSparseSetOperation": _set_operation,
+    "ToBool": _truth,
+    "UnicodeDecode": _decoded(False),
+    "UnicodeDecodeWithOffsets": _decoded(True),
+    "UnicodeEncode": _encoded,
+}
