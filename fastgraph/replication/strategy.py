@@ -94,6 +94,9 @@ class StrategyExtended:
         """Return whether several processes take part."""
         return False
 
+    def _allow_variable_partition(self) -> bool:
+        return False
+
     def _use_merge_call(self) -> bool:
         return True
 
@@ -103,14 +106,15 @@ class StrategyExtended:
         """Call `fn(copy, *args, **kwargs)` for each replica's copy of a Variable, with the replica's arguments.
 
         On a replica, all of them meet for it. Returns: what it gave; with `group` the first result where there are
-        several.
+        several, without it a tuple of each result where there is one replica.
         """
         context = get_replica_context()
         if context is not None and context.strategy is self._strategy:
             return context.merge_call(lambda _, *own, **named: self.update(var, fn, own, named, group), args, kwargs)
         check_between(self._strategy)
         if not isinstance(var, DistributedVariable):
-            return fn(var, *args, **(kwargs or {}))
+            result = fn(var, *args, **(kwargs or {}))
+            return result if group else nesting.map_structure(lambda each: (each,), result)
         found = []
         for index, copy in enumerate(var.values):
             own = select((tuple(args), dict(kwargs or {})), index)
@@ -177,6 +181,9 @@ class Strategy:
     """How a program runs on devices. Source: tf.distribute.Strategy."""
 
     _devices: tuple[str, ...] = (CPU,)
+
+    #: Whether steps are handed to other processes by a coordinator: there is none.
+    _should_use_with_coordinator = False
 
     def __init__(self, extended: object = None) -> None:
         self.extended: Any = StrategyExtended(self) if extended is None else extended
