@@ -111,3 +111,21 @@ def pluggable_devices() -> list[Any]:
 
 #: Whether loops and conditions are nodes with graphs of their own: always.
 CONTROL_FLOW_V2 = True
+
+
+_load_options: list[Any] = []
+
+
+@contextlib.contextmanager
+def load_context(load_options: Any) -> Iterator[None]:
+    """Enter a context in which a library loads models with these tf.saved_model.LoadOptions."""
+    _load_options.append(load_options)
+    try:
+        yield
+    finally:
+        _load_options.pop()
+
+
+def get_load_options() -> Any:
+    """Return the options of the innermost such context, None outside of all."""
+    return _load_options[-1] if _load_options else None

@@ -221,7 +221,7 @@ def sticky_attribute_assignment(trackable: Any, name: str, value: Any) -> Any:
 
 
 class DelegatingTrackableMixin(Trackable):
-    """An object that is saved and restored as another one. Source: tf.__internal__.tracking.DelegatingTrackableMixin."""
+    """An object that is saved and restored as another one. Source: tf.__internal__.tracking, same name."""
 
     def __init__(self, trackable_obj: Any) -> None:
         self._trackable = trackable_obj

@@ -106,8 +106,8 @@ class Trackable:
             kwargs[key] = value
         if not overwrite and self._lookup_dependency(name) is not None:
             raise ValueError(
-                f"A variable named '{name}' already exists in this Trackable, but Trackable._add_variable called to create "
-                "another with that name. Variable names must be unique within a Trackable object."
+                f"A variable named '{name}' already exists in this Trackable, but Trackable._add_variable called to "
+                "create another with that name. Variable names must be unique within a Trackable object."
             )
         made = getter(name=name, **kwargs)
         return self._track_trackable(made, name, overwrite) if isinstance(made, Trackable) else made

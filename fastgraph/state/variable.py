@@ -155,6 +155,8 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
         super().__init_subclass__(**kwargs)
         if "__tf_tensor__" in cls.__dict__ and "__fg_tensor__" not in cls.__dict__:
             cls.__fg_tensor__ = lambda self, dtype=None: self.__tf_tensor__(dtype, None)  # type: ignore[method-assign]
+            if hasattr(cls, "__getattr__") and "handle" not in cls.__dict__:  # it leaves the rest to another Variable
+                cls.handle = property(lambda self: self.__getattr__("handle"))  # type: ignore[assignment]
 
     __fg_cell__: Cell
     _copies: tuple[Variable, ...] = ()  # of one of several replicas: each replica's own

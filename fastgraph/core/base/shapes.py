@@ -72,7 +72,8 @@ class Dimension:
                 value = operator.index(value)
             except TypeError:
                 raise TypeError(
-                    f"Dimension value must be integer or None or have an __index__ method, got value '{value!r}' with type '{type(value)!r}'"
+                    "Dimension value must be integer or None or have an __index__ method, "
+                    f"got value '{value!r}' with type '{type(value)!r}'"
                 ) from None
             if value < 0:
                 raise ValueError(f"Dimension {value} must be >= 0")
