@@ -71,7 +71,7 @@ def advice(path: str) -> str:
     near = f"The public name nearest to it is tf.{min(same, key=len)}." if same else "No public name is near to it."
     return (
         f"tensorflow.{path}, which {_asking()} asks for, is inside of TensorFlow, and not one of the inner names that "
-        f"fastgraph answers for (fastgraph/door/internal_names.py lists them). {near}"
+        f"fastgraph answers for (fastgraph/door/internal_names.txt lists them). {near}"
     )
 
 
