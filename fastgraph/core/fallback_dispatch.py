@@ -22,7 +22,7 @@ _of_function: dict[Any, list[OpDispatcher]] = {}
 
 
 class OpDispatcher:
-    """What one public function does to values that it refuses. Source: tf.__internal__.dispatch.OpDispatcher.
+    """The ways of one public function with values that it refuses. Source: tf.__internal__.dispatch.OpDispatcher.
 
     A subclass's `handle(args, kwargs)` returns the result of a call, or NOT_SUPPORTED.
     """
@@ -46,7 +46,7 @@ class OpDispatcher:
 
 
 class GlobalOpDispatcher:
-    """What any public function does to values that it refuses. Source: tf.__internal__.dispatch.GlobalOpDispatcher.
+    """The ways of any public function with values that it refuses. Source: tf.__internal__.dispatch.GlobalOpDispatcher.
 
     A subclass's `handle(op, args, kwargs)` returns the result of a call of `op`, or NOT_SUPPORTED.
     """
@@ -96,7 +96,7 @@ def dispatch_for_types(op: Any, *kinds: type) -> Callable[[Any], Any]:
     return decorate
 
 
-def add_dispatch_support(target: Any = None, iterable_parameters: Any = None) -> Any:
+def add_dispatch_support(target: object = None, iterable_parameters: Any = None) -> Any:
     """Return a library's function whose failing calls dispatchers are asked about.
 
     iterable_parameters is what TensorFlow calls parameters that may be iterators; they are given as they are. Source:

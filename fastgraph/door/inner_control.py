@@ -1,4 +1,4 @@
-"""What libraries ask TensorFlow's inside about the present trace, devices and conversion, in the words of ours.
+"""Answers to what libraries ask TensorFlow's inside about the present trace, devices and conversion, in the words of ours.
 
 Rule: each is one call of a public function, or of the room that knows.
 """
@@ -45,7 +45,7 @@ def execute_fn_for_device(
     return {kind.upper(): function for kind, function in device_branch_fns.items()}.get("CPU", default_fn)()
 
 
-def is_resource_variable(var: Any) -> bool:
+def is_resource_variable(var: object) -> bool:
     """Return whether a value is a Variable."""
     return isinstance(var, fastgraph.Variable)
 
@@ -54,13 +54,13 @@ def get_enclosing_xla_context() -> None:
     """Return the XLA context of the present trace: None, there are none."""
 
 
-def graph_or_parents_in_xla_context(graph: Any) -> bool:
+def graph_or_parents_in_xla_context(graph: object) -> bool:
     """Return whether a graph is traced for XLA: no graph is, `jit_compile` compiles as ever."""
     del graph
     return False
 
 
-def convert_to_tensor_or_composite(value: Any, dtype: Any = None, name: str | None = None) -> Any:
+def convert_to_tensor_or_composite(value: object, dtype: Any = None, name: str | None = None) -> Any:
     """Return a composite as it is, of another value its tensor."""
     if isinstance(value, CompositeTensor):
         if dtype is not None and not fastgraph.as_dtype(dtype).is_compatible_with(value.dtype):  # type: ignore[attr-defined]

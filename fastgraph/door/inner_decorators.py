@@ -1,4 +1,4 @@
-"""What TensorFlow's libraries decorate their own functions with: decorators that can be seen, notes for documentation.
+"""Decorators of TensorFlow's libraries: those that can be seen, those that warn, notes for documentation.
 
 Rule: nothing here changes what a decorated function does; deprecated names warn, as they do in TensorFlow, once.
 """
@@ -19,7 +19,7 @@ _silent = False
 
 
 class Decorator:
-    """What stands in the place of a decorated function: its decorator's function, name and the target."""
+    """The note in the place of a decorated function: its decorator's function, name and the target."""
 
     def __init__(
         self, decorator_name: str, target: Any, decorator_doc: str = "", decorator_argspec: Any = None
@@ -50,7 +50,7 @@ def make_decorator(
     return decorator_func
 
 
-def unwrap(maybe_tf_decorator: Any) -> tuple[list[Decorator], Any]:
+def unwrap(maybe_tf_decorator: object) -> tuple[list[Decorator], Any]:
     """Return (the decorators round a function, outermost first; the function inside)."""
     decorators: list[Decorator] = []
     found = maybe_tf_decorator
@@ -60,7 +60,7 @@ def unwrap(maybe_tf_decorator: Any) -> tuple[list[Decorator], Any]:
     return decorators, found
 
 
-def _warn(key: Any, text: str, *words: Any) -> None:
+def _warn(key: object, text: str, *words: Any) -> None:
     if not _silent and key not in _warned:
         _warned.add(key)
         get_logger().warning(text, *words)
@@ -77,7 +77,7 @@ def silence() -> Iterator[None]:
         _silent = before
 
 
-def _warning(target: Any, key: Any, when: Callable[..., bool], text: str) -> Any:
+def _warning(target: object, key: object, when: Callable[..., bool], text: str) -> Any:
     """Return what calls `target` and warns once of a call for which `when` holds."""
 
     @functools.wraps(target)
@@ -89,7 +89,7 @@ def _warning(target: Any, key: Any, when: Callable[..., bool], text: str) -> Any
     return make_decorator(target, warned, "deprecated")
 
 
-def _shown(target: Any) -> str:
+def _shown(target: object) -> str:
     return f"{getattr(target, '__qualname__', target)} (from {getattr(target, '__module__', None)})"
 
 
@@ -98,7 +98,7 @@ def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> C
     del warn_once  # more often would be noise
     when = f"after {date}" if date else "in a future version"
 
-    def decorate(target: Any) -> Any:
+    def decorate(target: object) -> Any:
         text = f"{_shown(target)} is deprecated and will be removed {when}.\nInstructions for updating:\n{instructions}"
         if isinstance(target, type):
             start = target.__init__  # type: ignore[misc]
@@ -117,7 +117,7 @@ def deprecated_args(date: str | None, instructions: str, *names: Any, **kwargs: 
     plain = [name if isinstance(name, str) else name[0] for name in names]
     fine = {name[0]: name[1:] for name in names if not isinstance(name, str)}
 
-    def decorate(target: Any) -> Any:
+    def decorate(target: object) -> Any:
         order = [*inspect.signature(target).parameters]
 
         def gives(*args: Any, **given: Any) -> bool:
@@ -137,7 +137,7 @@ def deprecated_arg_values(
     del warn_once
     when = f"after {date}" if date else "in a future version"
 
-    def decorate(target: Any) -> Any:
+    def decorate(target: object) -> Any:
         order = [*inspect.signature(target).parameters]
 
         def gives(*args: Any, **given: Any) -> bool:
@@ -174,7 +174,7 @@ def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old
 def deprecated_endpoints(*names: str) -> Callable[[Any], Any]:
     """Decorate a function with the public names of it that are to go."""
 
-    def decorate(target: Any) -> Any:
+    def decorate(target: object) -> Any:
         target._tf_deprecated_api_names = names
         return target
 
@@ -182,7 +182,7 @@ def deprecated_endpoints(*names: str) -> Callable[[Any], Any]:
 
 
 def _note(name: str) -> Callable[[Any], Any]:
-    def note(target: Any) -> Any:
+    def note(target: object) -> Any:
         noted = target.fget if isinstance(target, property) else getattr(target, "__func__", target)
         with contextlib.suppress(AttributeError, TypeError):
             setattr(noted, f"_tf_docs_{name}", True)

@@ -47,7 +47,7 @@ class ArgSpec(NamedTuple):
     defaults: tuple[Any, ...] | None
 
 
-def getargspec(obj: Any) -> ArgSpec:
+def getargspec(obj: object) -> ArgSpec:
     """Return the parameters of a function without those that are by keyword only."""
     found = getfullargspec(obj)
     return ArgSpec(found.args, found.varargs, found.varkw, found.defaults)

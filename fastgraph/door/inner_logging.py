@@ -23,22 +23,22 @@ _counts: collections.Counter[Any] = collections.Counter()
 _times: dict[Any, float] = {}
 
 
-def log(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
+def log(level: int, msg: object, *args: Any, **kwargs: Any) -> None:
     """Log a message."""
     get_logger().log(level, msg, *args, **kwargs)
 
 
-def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
+def debug(msg: object, *args: Any, **kwargs: Any) -> None:
     """Log for who looks for a fault."""
     log(DEBUG, msg, *args, **kwargs)
 
 
-def info(msg: Any, *args: Any, **kwargs: Any) -> None:
+def info(msg: object, *args: Any, **kwargs: Any) -> None:
     """Log what happens."""
     log(INFO, msg, *args, **kwargs)
 
 
-def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
+def warning(msg: object, *args: Any, **kwargs: Any) -> None:
     """Log a warning."""
     log(WARNING, msg, *args, **kwargs)
 
@@ -46,17 +46,17 @@ def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
 warn = warning
 
 
-def error(msg: Any, *args: Any, **kwargs: Any) -> None:
+def error(msg: object, *args: Any, **kwargs: Any) -> None:
     """Log an error."""
     log(ERROR, msg, *args, **kwargs)
 
 
-def fatal(msg: Any, *args: Any, **kwargs: Any) -> None:
+def fatal(msg: object, *args: Any, **kwargs: Any) -> None:
     """Log what the program does not survive."""
     log(FATAL, msg, *args, **kwargs)
 
 
-def vlog(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
+def vlog(level: int, msg: object, *args: Any, **kwargs: Any) -> None:
     """Log what is of interest from a level of talkativeness on."""
     log(max(1, DEBUG - level) if level > 0 else DEBUG, msg, *args, **kwargs)
 
@@ -66,7 +66,7 @@ def _place() -> tuple[str, int]:
     return frame.f_code.co_filename, frame.f_lineno
 
 
-def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
+def log_first_n(level: int, msg: object, n: int, *args: Any) -> None:
     """Log a message the first n times that its line is reached."""
     key = _place()
     _counts[key] += 1
@@ -74,7 +74,7 @@ def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
         log(level, msg, *args)
 
 
-def log_every_n(level: int, msg: Any, n: int, *args: Any) -> None:
+def log_every_n(level: int, msg: object, n: int, *args: Any) -> None:
     """Log a message every n times that its line is reached."""
     key = _place()
     if _counts[key] % n == 0:
@@ -82,7 +82,7 @@ def log_every_n(level: int, msg: Any, n: int, *args: Any) -> None:
     _counts[key] += 1
 
 
-def log_every_n_seconds(level: int, msg: Any, n_seconds: float, *args: Any) -> None:
+def log_every_n_seconds(level: int, msg: object, n_seconds: float, *args: Any) -> None:
     """Log a message if its line has logged none for so long."""
     key, now = _place(), time.monotonic()
     if now - _times.get(key, -float("inf")) >= n_seconds:
@@ -90,7 +90,7 @@ def log_every_n_seconds(level: int, msg: Any, n_seconds: float, *args: Any) -> N
         log(level, msg, *args)
 
 
-def log_if(level: int, msg: Any, condition: Any, *args: Any) -> None:
+def log_if(level: int, msg: object, condition: object, *args: Any) -> None:
     """Log a message if a condition holds."""
     if condition:
         log(level, msg, *args)

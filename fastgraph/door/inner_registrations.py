@@ -1,4 +1,4 @@
-"""What libraries tell TensorFlow of themselves: functions that its other parts would call.
+"""Notes of what libraries tell TensorFlow of themselves: functions that its other parts would call.
 
 Rule: what is told is kept, by name; the parts that would ask for it (tf.lite, sessions) are not built, and say so.
 """

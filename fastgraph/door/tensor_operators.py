@@ -50,7 +50,7 @@ def ne(x: Any, y: Any) -> Any:
     return _tensor(x) != y
 
 
-def getitem(tensor: Any, slice_spec: Any, var: Any = None) -> Any:
+def getitem(tensor: Any, slice_spec: Any, var: object = None) -> Any:
     """Return tensor[slice_spec] as Tensors have it. Source: tf.__operators__.getitem."""
     return _tensor(tensor)[slice_spec]
 

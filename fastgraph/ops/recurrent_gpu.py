@@ -29,7 +29,7 @@ def cudnn_rnn(
     is_training: bool = True,
     time_major: bool = True,
     name: str | None = None,
-) -> Any:
+) -> tuple[Any, ...]:
     """Layers of recurrent cells on an NVIDIA GPU. f[t, b, i], f[l, b, h], f[l, b, h], f[p], i32[b] -> f[t, b, h], ...
 
     Raises UnimplementedError when it is run: there is no such device. Source: tf.raw_ops.CudnnRNNV3.

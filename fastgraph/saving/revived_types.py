@@ -38,7 +38,7 @@ class VersionedTypeRegistration:
         )
         return dict(identifier=self.identifier, version=versions)
 
-    def from_proto(self, proto: Any) -> Any:
+    def from_proto(self, proto: object) -> Any:
         """Return the object of what was written."""
         return self._factory(proto)
 
@@ -84,7 +84,7 @@ def registered_identifiers() -> list[str]:
     return [*_identifiers]
 
 
-def written(value: Any) -> VersionedTypeRegistration | None:
+def written(value: object) -> VersionedTypeRegistration | None:
     """Return the version by which an object is written; None for what nothing was registered for."""
     for predicate, versions in _revived.values():
         if predicate(value):
@@ -102,7 +102,7 @@ def read(
     return None
 
 
-def get_setter(proto: Any) -> Callable[..., None] | None:
+def get_setter(proto: object) -> Callable[..., None] | None:
     """Return what sets the dependencies of an object, as it was written; None for the default."""
     for each in _revived.get(proto.identifier, (None, []))[1]:
         if each.should_load(proto.version.producer, proto.version.min_consumer, proto.version.bad_consumers):

@@ -64,12 +64,12 @@ class TrackableDataStructure(Trackable):
 
     @property
     def losses(self) -> list[Any]:
-        """What the parts say of losses."""
+        """All that the parts say of losses."""
         return list(itertools.chain.from_iterable(getattr(value, "losses", ()) for value in self._values))
 
     @property
     def updates(self) -> list[Any]:
-        """What the parts say of updates."""
+        """All that the parts say of updates."""
         return list(itertools.chain.from_iterable(getattr(value, "updates", ()) for value in self._values))
 
     @property
@@ -91,7 +91,7 @@ def _is_variable(value: object) -> bool:
     return getattr(type(value), "__fg_variable__", False) or hasattr(type(value), "_shared_name")
 
 
-def _is_layer(value: Any) -> bool:
+def _is_layer(value: object) -> bool:
     """Whether a value is what libraries call a layer: it has weights of its own, and is neither one nor a container."""
     kind = type(value)
     return (
@@ -185,7 +185,7 @@ class List(TrackableDataStructure):
     """The base by which TensorFlow tells lists that are tracked and typed; none are made here."""
 
 
-def wrap(value: Any) -> Any:
+def wrap(value: object) -> Any:
     """Return the container in a value's place that tells what is in it; any other value as it is, or out of its cover.
 
     Source: tf.__internal__.tracking.wrap.
@@ -203,7 +203,7 @@ def wrap(value: Any) -> Any:
     return value
 
 
-def sticky_attribute_assignment(trackable: Any, name: str, value: Any) -> Any:
+def sticky_attribute_assignment(trackable: Any, name: str, value: object) -> Any:
     """Enter what is set as an attribute of an object among its dependencies; return what is to be set in its place.
 
     Source: tf.__internal__.tracking.sticky_attribute_assignment.
@@ -253,7 +253,7 @@ class DelegatingTrackableMixin(Trackable):
 
 
 class ObjectGraphView:
-    """What can be reached from an object by its dependencies. Source: tf.__internal__.tracking.ObjectGraphView."""
+    """The objects that can be reached from an object by its dependencies. Source: tf.__internal__.tracking.ObjectGraphView."""
 
     def __init__(self, root: Any) -> None:
         self.root = root
@@ -288,17 +288,17 @@ class ObjectIdentityDictionary(dict[Any, Any]):
         super().__init__()
         self._kept: dict[int, Any] = {}
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         self._kept[id(key)] = key
         super().__setitem__(id(key), value)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         return super().__getitem__(id(key))
 
     def __contains__(self, key: object) -> bool:
         return super().__contains__(id(key))
 
-    def get(self, key: Any, default: Any = None) -> Any:
+    def get(self, key: object, default: Any = None) -> Any:
         """Return the value of an object, `default` where there is none."""
         return super().get(id(key), default)
 

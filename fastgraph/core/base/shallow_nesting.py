@@ -52,17 +52,17 @@ def _keyed(container: Any) -> list[tuple[Any, Any]]:
     return list(enumerate(nesting.children(container)))
 
 
-def yield_value(iterable: Any) -> Iterator[Any]:
+def yield_value(iterable: object) -> Iterator[Any]:
     """Yield the values directly inside a container."""
     yield from nesting.children(iterable)
 
 
-def yield_sorted_items(iterable: Any) -> Iterator[tuple[Any, Any]]:
+def yield_sorted_items(iterable: object) -> Iterator[tuple[Any, Any]]:
     """Yield (key, index or name of a field; value) of each value directly inside a container."""
     yield from _keyed(iterable)
 
 
-def sequence_like(instance: Any, args: Any) -> Any:
+def sequence_like(instance: object, args: Any) -> Any:
     """Return a container of the class of `instance` with the values `args` directly inside."""
     return nesting.rebuilt(instance, list(args))
 
@@ -75,7 +75,7 @@ def list_to_tuple(structure: Any) -> Any:
     return tuple(items) if isinstance(structure, list) else nesting.rebuilt(structure, items)
 
 
-def yield_flat_paths(nest: Any, expand_composites: bool = False) -> Iterator[Path]:
+def yield_flat_paths(nest: object, expand_composites: bool = False) -> Iterator[Path]:
     """Yield the path of each leaf: a tuple of keys, indices and names of fields."""
     for path, _ in _with_paths(nest, expand_composites):
         yield path
@@ -183,7 +183,7 @@ def flatten_with_tuple_paths_up_to(
     return list(_beside(shallow_tree, input_tree, check_types, expand_composites, ()))
 
 
-def map_structure_up_to(shallow_tree: Any, func: Callable[..., Any], *inputs: Any, **kwargs: Any) -> Any:
+def map_structure_up_to(shallow_tree: object, func: Callable[..., Any], *inputs: Any, **kwargs: Any) -> Any:
     """Return `shallow_tree` with `func(part, ...)` of what stands in the inputs at its leaves."""
     return map_structure_with_tuple_paths_up_to(shallow_tree, lambda _, *parts: func(*parts), *inputs, **kwargs)
 

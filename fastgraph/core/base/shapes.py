@@ -64,6 +64,7 @@ class Dimension:
     """
 
     __slots__ = ("value",)
+    value: Any
 
     def __init__(self, value: Any) -> None:
         value = value.value if isinstance(value, Dimension) else value
