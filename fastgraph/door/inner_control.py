@@ -1,4 +1,4 @@
-"""Answers to what libraries ask TensorFlow's inside about the present trace, devices and conversion, in the words of ours.
+"""Answers to what libraries ask TensorFlow's inside about traces, devices and conversion, in the words of ours.
 
 Rule: each is one call of a public function, or of the room that knows.
 """
@@ -26,7 +26,7 @@ def control_status_ctx() -> ControlStatusCtx:
     return ControlStatusCtx(True)
 
 
-def tf_convert(f: Any, ctx: ControlStatusCtx, convert_by_default: bool = True, user_requested: bool = False) -> Any:
+def tf_convert(f: object, ctx: ControlStatusCtx, convert_by_default: bool = True, user_requested: bool = False) -> Any:
     """Return a function as AutoGraph makes it for graphs; a library's own only where it is asked for."""
     del convert_by_default
     return autograph.convert(f, user_requested) if ctx.converts else f
@@ -60,7 +60,7 @@ def graph_or_parents_in_xla_context(graph: object) -> bool:
     return False
 
 
-def convert_to_tensor_or_composite(value: object, dtype: Any = None, name: str | None = None) -> Any:
+def convert_to_tensor_or_composite(value: object, dtype: object = None, name: str | None = None) -> Any:
     """Return a composite as it is, of another value its tensor."""
     if isinstance(value, CompositeTensor):
         if dtype is not None and not fastgraph.as_dtype(dtype).is_compatible_with(value.dtype):  # type: ignore[attr-defined]
@@ -77,7 +77,7 @@ def cache_variable_reads() -> Iterator[None]:
     yield
 
 
-def assert_splits_match(nested_splits_lists: Any) -> list[Any]:
+def assert_splits_match(nested_splits_lists: object) -> list[Any]:
     """Return assertions that lists of row splits are alike. Raises ValueError where their lengths differ."""
     if any(len(splits) != len(nested_splits_lists[0]) for splits in nested_splits_lists):
         raise ValueError(f"Inputs must have identical ragged splits. Input received: {nested_splits_lists}.")
@@ -117,7 +117,7 @@ _load_options: list[Any] = []
 
 
 @contextlib.contextmanager
-def load_context(load_options: Any) -> Iterator[None]:
+def load_context(load_options: object) -> Iterator[None]:
     """Enter a context in which a library loads models with these tf.saved_model.LoadOptions."""
     _load_options.append(load_options)
     try:

@@ -22,14 +22,14 @@ class Decorator:
     """The note in the place of a decorated function: its decorator's function, name and the target."""
 
     def __init__(
-        self, decorator_name: str, target: Any, decorator_doc: str = "", decorator_argspec: Any = None
+        self, decorator_name: str, target: object, decorator_doc: str = "", decorator_argspec: Any = None
     ) -> None:
         self.decorator_name, self.decorator_doc = decorator_name, decorator_doc
         self.decorated_target, self.decorator_argspec = target, decorator_argspec
 
 
 def make_decorator(
-    target: Any,
+    target: object,
     decorator_func: Any,
     decorator_name: str | None = None,
     decorator_doc: str = "",
@@ -131,7 +131,7 @@ def deprecated_args(date: str | None, instructions: str, *names: Any, **kwargs: 
 
 
 def deprecated_arg_values(
-    date: str | None, instructions: str, warn_once: bool = True, **values: Any
+    date: str | None, instructions: str, warn_once: bool = True, **values: object
 ) -> Callable[[Any], Any]:
     """Decorate a function some of whose arguments' values are to go: a call that gives one warns."""
     del warn_once
@@ -151,7 +151,7 @@ def deprecated_arg_values(
     return decorate
 
 
-def deprecated_alias(deprecated_name: str, name: str, func_or_class: Any, warn_once: bool = True) -> Any:
+def deprecated_alias(deprecated_name: str, name: str, func_or_class: object, warn_once: bool = True) -> Any:
     """Return a function or class under another name that is to go."""
     del warn_once
     text = f"The name {deprecated_name} is deprecated. Please use {name} instead."
@@ -162,7 +162,7 @@ def deprecated_alias(deprecated_name: str, name: str, func_or_class: Any, warn_o
     return _warning(func_or_class, deprecated_name, lambda *args, **kwargs: True, text)
 
 
-def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old_value: Any) -> Any:
+def deprecated_argument_lookup(new_name: str, new_value: object, old_name: str, old_value: object) -> Any:
     """Return the value of an argument that has another name now. Raises ValueError where both are given."""
     if old_value is not None:
         if new_value is not None:

@@ -29,7 +29,7 @@ class api_export:
         self.v1 = tuple(kwargs.get("v1") or ()) if "v1" in kwargs else args
         self.allow_multiple_exports = kwargs.get("allow_multiple_exports", True)
 
-    def __call__(self, target: Any) -> Any:
+    def __call__(self, target: object) -> Any:
         found = unwrap(target)[1]
         keys = {"tensorflow": "_tf_api_names", "keras": "_keras_api_names"}
         key = keys[self.api_name]
@@ -85,7 +85,7 @@ def _rank(name: str) -> tuple[int, int, str]:
 
 
 def get_canonical_name_for_symbol(
-    symbol: Any, api_name: str = "tensorflow", add_prefix_to_v1_names: bool = False
+    symbol: object, api_name: str = "tensorflow", add_prefix_to_v1_names: bool = False
 ) -> str | None:
     """Return the public name by which a function or class is written down; None for what has none."""
     found = unwrap(symbol)[1]

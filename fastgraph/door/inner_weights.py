@@ -7,7 +7,7 @@ from typing import Any
 import fastgraph as fg
 
 
-def broadcast_weights(weights: Any, values: Any) -> Any:
+def broadcast_weights(weights: object, values: object) -> Any:
     """Return weights in the shape of values: t[] or t[*s] with dimensions that are 1 or those of `values`.
 
     Raises ValueError for static shapes that do not fit, InvalidArgumentError for others. Source:

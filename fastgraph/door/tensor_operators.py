@@ -35,27 +35,27 @@ def _public(name: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def add(x: Any, y: Any, name: str | None = None) -> Any:
+def add(x: object, y: object, name: str | None = None) -> Any:
     """Return x + y as Tensors have it: of strings, joined. Source: tf.__operators__.add."""
     return fastgraph.add(x, y, name=name) if name is not None else _tensor(x) + y
 
 
-def eq(x: Any, y: Any) -> Any:
+def eq(x: object, y: object) -> Any:
     """Return x == y as Tensors have it. Source: tf.__operators__.eq."""
     return _tensor(x) == y
 
 
-def ne(x: Any, y: Any) -> Any:
+def ne(x: object, y: object) -> Any:
     """Return x != y as Tensors have it. Source: tf.__operators__.ne."""
     return _tensor(x) != y
 
 
-def getitem(tensor: Any, slice_spec: Any, var: object = None) -> Any:
+def getitem(tensor: object, slice_spec: object, var: object = None) -> Any:
     """Return tensor[slice_spec] as Tensors have it. Source: tf.__operators__.getitem."""
     return _tensor(tensor)[slice_spec]
 
 
-def _tensor(x: Any) -> Any:
+def _tensor(x: object) -> Any:
     return x if isinstance(x, Tensor) else fastgraph.convert_to_tensor(x)
 
 
@@ -79,7 +79,7 @@ def _function_of(operator: str) -> Callable[..., Any]:
         return _public(_BINARY[operator])
     logical, bitwise = map(_public, _LOGIC[operator])
 
-    def by_kind(x: Any, y: Any) -> Any:
+    def by_kind(x: object, y: object) -> Any:
         return (logical if (x if hasattr(x, "dtype") else y).dtype == fastgraph.bool else bitwise)(x, y)
 
     return by_kind
@@ -96,7 +96,7 @@ def _method(name: str, own: Any, other: Callable[..., Any]) -> types.FunctionTyp
     return operate  # type: ignore[return-value]
 
 
-def _inverted(x: Any) -> Any:
+def _inverted(x: object) -> Any:
     return (fastgraph.math.logical_not if x.dtype == fastgraph.bool else fastgraph.bitwise.invert)(x)
 
 

@@ -253,7 +253,7 @@ class DelegatingTrackableMixin(Trackable):
 
 
 class ObjectGraphView:
-    """The objects that can be reached from an object by its dependencies. Source: tf.__internal__.tracking.ObjectGraphView."""
+    """The objects that one depends on, at any distance. Source: tf.__internal__.tracking, same name."""
 
     def __init__(self, root: Any) -> None:
         self.root = root
