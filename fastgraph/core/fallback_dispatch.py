@@ -33,7 +33,7 @@ class OpDispatcher:
         """Return what a call gives, or NOT_SUPPORTED."""
         return self.NOT_SUPPORTED
 
-    def register(self, op: Any) -> None:
+    def register(self, op: object) -> None:
         """Have calls of a public function (or a class's method) that fail come here. Raises AssertionError for others.
 
         The dispatchers of a function are asked in the order in which they were registered.
@@ -53,7 +53,7 @@ class GlobalOpDispatcher:
 
     NOT_SUPPORTED = OpDispatcher.NOT_SUPPORTED
 
-    def handle(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def handle(self, op: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what a call gives, or NOT_SUPPORTED."""
 
     def register(self) -> None:
@@ -80,13 +80,13 @@ class _TypeBased(OpDispatcher):
         )
 
 
-def dispatch_for_types(op: Any, *kinds: type) -> Callable[[Any], Any]:
+def dispatch_for_types(op: object, *kinds: type) -> Callable[[Any], Any]:
     """Decorate a function that stands for `op` where that one refuses an argument of one of these types.
 
     Raises AssertionError where its parameters are others. Source: TensorFlow's dispatch.
     """
 
-    def decorate(function: Any) -> Any:
+    def decorate(function: object) -> Any:
         if inspect.signature(function) != inspect.signature(op):
             wanted = inspect.signature(op)
             raise AssertionError(f"The decorated function's signature must exactly match: {wanted}")
@@ -106,7 +106,7 @@ def add_dispatch_support(target: object = None, iterable_parameters: Any = None)
         return functools.partial(add_dispatch_support, iterable_parameters=iterable_parameters)
 
     @functools.wraps(target)
-    def dispatched(*args: Any, **kwargs: Any) -> Any:
+    def dispatched(*args: object, **kwargs: Any) -> Any:
         try:
             return target(*args, **kwargs)
         except (TypeError, ValueError):
@@ -120,7 +120,7 @@ def add_dispatch_support(target: object = None, iterable_parameters: Any = None)
     return dispatched
 
 
-def dispatch(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def dispatch(op: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return what the first dispatcher says that knows a call of `op`, NOT_SUPPORTED where none does."""
     for own in _of_function.get(op, ()):
         found = own.handle(args, kwargs)
@@ -133,7 +133,7 @@ def dispatch(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return OpDispatcher.NOT_SUPPORTED
 
 
-def _target(op: Any) -> Any:
+def _target(op: object) -> Any:
     """Return the function that a dispatcher is registered for: that of a method, one of ours, one that supports it."""
     op = getattr(op, "__func__", op)
     if op in _of_function:
@@ -142,7 +142,7 @@ def _target(op: Any) -> Any:
     return op if plain else None
 
 
-def ask_about(function: Any) -> None:
+def ask_about(function: object) -> None:
     """Let dispatchers be asked where a call of a public function fails; other objects are left as they are.
 
     As with api_dispatch, the function keeps its identity, so that who has imported it sees it too.
@@ -169,7 +169,7 @@ def ask_about(function: Any) -> None:
     _asking[code] = function
 
 
-def _asked(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _asked(function: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return what dispatchers say of a call that has failed; NOT_SUPPORTED where a caller of ours is to ask instead."""
     given = [*args, *kwargs.values()]
     if not any(map(api_dispatch.is_foreign, given)):

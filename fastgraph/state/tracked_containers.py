@@ -153,7 +153,7 @@ class TrackedDict(TrackableDataStructure, WatchingDict):
         return awaited
 
 
-def _wrap_inside(container: Any, pairs: Iterable[tuple[Any, Any]]) -> None:
+def _wrap_inside(container: object, pairs: Iterable[tuple[Any, Any]]) -> None:
     """Let containers inside a container be tracked ones too; what is awaited for them is restored."""
     changed = False
     for key, value in [*pairs]:
@@ -203,7 +203,7 @@ def wrap(value: object) -> Any:
     return value
 
 
-def sticky_attribute_assignment(trackable: Any, name: str, value: object) -> Any:
+def sticky_attribute_assignment(trackable: object, name: str, value: object) -> Any:
     """Enter what is set as an attribute of an object among its dependencies; return what is to be set in its place.
 
     Source: tf.__internal__.tracking.sticky_attribute_assignment.
@@ -223,19 +223,19 @@ def sticky_attribute_assignment(trackable: Any, name: str, value: object) -> Any
 class DelegatingTrackableMixin(Trackable):
     """An object that is saved and restored as another one. Source: tf.__internal__.tracking, same name."""
 
-    def __init__(self, trackable_obj: Any) -> None:
+    def __init__(self, trackable_obj: object) -> None:
         self._trackable = trackable_obj
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
         return self._trackable._trackable_children(save_type=save_type, **kwargs)
 
-    def _track_trackable(self, trackable: Any, name: str, overwrite: bool = False) -> Any:
+    def _track_trackable(self, trackable: object, name: str, overwrite: bool = False) -> Any:
         return self._trackable._track_trackable(trackable, name, overwrite)
 
     def _lookup_dependency(self, name: str, cached_dependencies: dict[str, Any] | None = None) -> Any:
         return self._trackable._lookup_dependency(name, cached_dependencies)
 
-    def _handle_deferred_dependencies(self, name: str, trackable: Any) -> None:
+    def _handle_deferred_dependencies(self, name: str, trackable: object) -> None:
         self._trackable._handle_deferred_dependencies(name, trackable)
 
     def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
@@ -255,7 +255,7 @@ class DelegatingTrackableMixin(Trackable):
 class ObjectGraphView:
     """The objects that one depends on, at any distance. Source: tf.__internal__.tracking, same name."""
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: object) -> None:
         self.root = root
 
     def breadth_first_traversal(self) -> tuple[list[Any], dict[Any, list[Any]]]:
@@ -298,7 +298,7 @@ class ObjectIdentityDictionary(dict[Any, Any]):
     def __contains__(self, key: object) -> bool:
         return super().__contains__(id(key))
 
-    def get(self, key: object, default: Any = None) -> Any:
+    def get(self, key: object, default: object = None) -> Any:
         """Return the value of an object, `default` where there is none."""
         return super().get(id(key), default)
 

@@ -13,7 +13,7 @@ from fastgraph.core.base import nesting
 Path = tuple[Any, ...]
 
 
-def _inside(structure: Any, expand: bool) -> Any:
+def _inside(structure: object, expand: bool) -> Any:
     """Return a structure, or what a composite is made of where composites are to be gone into."""
     spec = nesting.composite_spec(structure) if expand else None
     return structure if spec is None else nesting._components(spec, structure)
@@ -41,7 +41,7 @@ def is_nested_or_composite(seq: object) -> bool:
     return nesting.is_nested(seq) or nesting.composite_spec(seq) is not None
 
 
-def _keyed(container: Any) -> list[tuple[Any, Any]]:
+def _keyed(container: object) -> list[tuple[Any, Any]]:
     """Return (key, index or name of a field; value) of each value directly inside a container, in nest's order."""
     if isinstance(container, Mapping):
         return [(key, container[key]) for key in nesting._sorted_keys(container)]
@@ -62,12 +62,12 @@ def yield_sorted_items(iterable: object) -> Iterator[tuple[Any, Any]]:
     yield from _keyed(iterable)
 
 
-def sequence_like(instance: object, args: Any) -> Any:
+def sequence_like(instance: object, args: object) -> Any:
     """Return a container of the class of `instance` with the values `args` directly inside."""
     return nesting.rebuilt(instance, list(args))
 
 
-def list_to_tuple(structure: Any) -> Any:
+def list_to_tuple(structure: object) -> Any:
     """Return a structure with tuples in the place of its lists."""
     if not nesting.is_nested(structure):
         return structure
@@ -81,7 +81,7 @@ def yield_flat_paths(nest: object, expand_composites: bool = False) -> Iterator[
         yield path
 
 
-def _with_paths(structure: Any, expand: bool, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def _with_paths(structure: object, expand: bool, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     inside = _inside(structure, expand)
     if not nesting.is_nested(inside):
         yield path, structure
@@ -90,7 +90,7 @@ def _with_paths(structure: Any, expand: bool, path: Path = ()) -> Iterator[tuple
         yield from _with_paths(child, expand, (*path, key))
 
 
-def flatten_with_tuple_paths(structure: Any, expand_composites: bool = False) -> list[tuple[Path, Any]]:
+def flatten_with_tuple_paths(structure: object, expand_composites: bool = False) -> list[tuple[Path, Any]]:
     """Return [(path, leaf)] of a structure."""
     return list(_with_paths(structure, expand_composites))
 
@@ -102,14 +102,14 @@ def flatten_with_joined_string_paths(
     return [(separator.join(map(str, path)), leaf) for path, leaf in _with_paths(structure, expand_composites)]
 
 
-def map_structure_with_tuple_paths(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
+def map_structure_with_tuple_paths(func: Callable[..., Any], *structure: object, **kwargs: Any) -> Any:
     """Return the structure of `func(path, leaf, ...)` over the leaves of one or more like structures."""
     expand = kwargs.get("expand_composites", False)
     paths = iter([path for path, _ in _with_paths(structure[0], expand)])
     return nesting.map_structure(lambda *leaves: func(next(paths), *leaves), *structure, **kwargs)
 
 
-def map_structure_with_paths(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
+def map_structure_with_paths(func: Callable[..., Any], *structure: object, **kwargs: Any) -> Any:
     """Return the structure of `func("a/0", leaf, ...)` over the leaves of one or more like structures."""
     return map_structure_with_tuple_paths(
         lambda path, *leaves: func("/".join(map(str, path)), *leaves), *structure, **kwargs
@@ -128,7 +128,7 @@ def assert_shallow_structure(
         pass
 
 
-def _beside(shallow: Any, tree: Any, check_types: bool, expand: bool, path: Path) -> Iterator[tuple[Path, Any]]:
+def _beside(shallow: object, tree: object, check_types: bool, expand: bool, path: Path) -> Iterator[tuple[Path, Any]]:
     """Yield (path, what stands in `tree`) for each leaf of `shallow`."""
     composite = expand and nesting.composite_spec(shallow) is not None
     if not composite and not nesting.is_nested(shallow):
@@ -183,7 +183,7 @@ def flatten_with_tuple_paths_up_to(
     return list(_beside(shallow_tree, input_tree, check_types, expand_composites, ()))
 
 
-def map_structure_up_to(shallow_tree: object, func: Callable[..., Any], *inputs: Any, **kwargs: Any) -> Any:
+def map_structure_up_to(shallow_tree: object, func: Callable[..., Any], *inputs: object, **kwargs: Any) -> Any:
     """Return `shallow_tree` with `func(part, ...)` of what stands in the inputs at its leaves."""
     return map_structure_with_tuple_paths_up_to(shallow_tree, lambda _, *parts: func(*parts), *inputs, **kwargs)
 
