@@ -201,6 +201,6 @@ doc_private = _note("doc_private")
 for_subclass_implementers = _note("for_subclass_implementers")
 
 
-def disable_cudnn_autotune(func: Any) -> Any:
+def disable_cudnn_autotune(func: object) -> Any:
     """Return a test as it is: no device of NVIDIA's takes its time to find its fastest convolution."""
     return func

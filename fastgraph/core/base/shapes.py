@@ -66,7 +66,7 @@ class Dimension:
     __slots__ = ("value",)
     value: Any
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         value = value.value if isinstance(value, Dimension) else value
         if value is not None:
             try:
@@ -100,17 +100,17 @@ class Dimension:
     def __reduce__(self) -> tuple[Any, ...]:
         return Dimension, (self.value,)
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, other: object) -> bool:
         """Whether the two may be the same extent."""
         other = Dimension(other)
         return self.value is None or other.value is None or self.value == other.value
 
-    def assert_is_compatible_with(self, other: Any) -> None:
+    def assert_is_compatible_with(self, other: object) -> None:
         """Raise ValueError unless the two may be the same extent."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
 
-    def merge_with(self, other: Any) -> Dimension:
+    def merge_with(self, other: object) -> Dimension:
         """Return the one that is known. Raises ValueError where they differ."""
         self.assert_is_compatible_with(other)
         return Dimension(other if self.value is None else self)
@@ -119,7 +119,7 @@ class Dimension:
 def _of_dimensions(name: str, wrap: Callable[[Any], Any], reflected: bool = False) -> Callable[..., Any]:
     function = getattr(operator, name)
 
-    def operate(self: Dimension, other: Any) -> Any:
+    def operate(self: Dimension, other: object) -> Any:
         try:
             value = Dimension(other).value
         except (TypeError, ValueError):
