@@ -17,7 +17,7 @@ class _Unbuilt(type):
     full: str
     instead: str
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+    def __call__(cls, *args: object, **kwargs: Any) -> NoReturn:
         raise NotBuiltError(f"{cls.full} is not built. Use {cls.instead}.")
 
     def __getattr__(cls, name: str) -> NoReturn:

@@ -11,7 +11,7 @@ from typing import Any
 class StateManager:
     """Who makes and keeps the Variables of feature columns. Source: tf.__internal__.feature_column.StateManager."""
 
-    def create_variable(self, feature_column: object, name: str, shape: object, *args: Any, **kwargs: Any) -> Any:
+    def create_variable(self, feature_column: object, name: str, shape: object, *args: object, **kwargs: Any) -> Any:
         """Make a Variable for a column."""
         raise NotImplementedError("StateManager.create_variable")
 

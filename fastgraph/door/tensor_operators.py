@@ -88,7 +88,7 @@ def _function_of(operator: str) -> Callable[..., Any]:
 def _method(name: str, own: Any, other: Callable[..., Any]) -> types.FunctionType:
     """Return an operator's method: `own` of Tensors, `other` of anything else."""
 
-    def operate(self: Any, *args: Any) -> Any:
+    def operate(self: Any, *args: object) -> Any:
         return own(self, *args) if isinstance(self, Tensor) else other(self, *args)
 
     operate.__name__, operate.__qualname__ = name, f"Tensor.{name}"

@@ -115,7 +115,7 @@ class TrackedList(TrackableDataStructure, WatchingList):
     def _values(self) -> list[Any]:
         return [*self]
 
-    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: object) -> dict[str, Any]:
         return _children_of_list(self)
 
     def catch_up(self) -> bool:
@@ -143,7 +143,7 @@ class TrackedDict(TrackableDataStructure, WatchingDict):
     def _values(self) -> list[Any]:
         return [self[key] for key in sorted(self, key=lambda key: (type(key).__name__, str(key)))]
 
-    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: object) -> dict[str, Any]:
         return children_of(dict(self), save_type)
 
     def catch_up(self) -> bool:
@@ -172,7 +172,7 @@ class TrackedTuple(TrackableDataStructure, tuple[Any, ...]):
     def _values(self) -> list[Any]:
         return [*self]
 
-    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: object) -> dict[str, Any]:
         return children_of(tuple(self), save_type)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -226,7 +226,7 @@ class DelegatingTrackableMixin(Trackable):
     def __init__(self, trackable_obj: object) -> None:
         self._trackable = trackable_obj
 
-    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: object) -> dict[str, Any]:
         return self._trackable._trackable_children(save_type=save_type, **kwargs)
 
     def _track_trackable(self, trackable: object, name: str, overwrite: bool = False) -> Any:
