@@ -3,6 +3,7 @@ from collections.abc import Iterable
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
+from fastgraph.ops.recurrent_gpu import cudnn_rnn as CudnnRNNV3
 from fastgraph.ops.sorting import Unique
 from fastgraph.ops.sorting import UniqueWithCounts
 import builtins

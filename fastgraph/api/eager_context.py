@@ -48,6 +48,11 @@ def context() -> Context:
     return _context
 
 
+def get_device_name() -> str | None:
+    """Return the device that ops are asked to run on, None if none was named."""
+    return _context.device_name
+
+
 def _reset_context() -> None:
     """Forget how devices were divided, as if no op had run: tests of libraries do so before they divide them."""
     devices.forget()

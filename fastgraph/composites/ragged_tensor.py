@@ -520,7 +520,7 @@ class RaggedTensorSpec(TypeSpec):
 
     @property
     def _component_specs(self) -> tuple[TensorSpec, ...]:
-        dims, r = self._shape.dims, max(self._ragged_rank, 0)
+        dims, r = self._shape._dims, max(self._ragged_rank, 0)
         if not dims:
             flat, outer = dims, None
         else:

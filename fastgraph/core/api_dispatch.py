@@ -5,9 +5,11 @@ Rule: a public function has other code only while something is registered for it
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 import typing
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -68,15 +70,15 @@ def _checker(annotation: Any) -> Callable[[Any], bool]:
 _foreign: dict[type, bool] = {}
 
 
-def _is_foreign(value: Any) -> bool:
+def is_foreign(value: Any) -> bool:
     """Whether public functions know nothing of a value: it is a composite, or of a class of users'."""
     kind = type(value)
     if kind is list or kind is tuple:
-        return any(map(_is_foreign, value))
+        return any(map(is_foreign, value))
     if kind not in _foreign:
         if len(_foreign) > 1000:  # classes made at run time must not be kept for ever
             _foreign.clear()
-        house = kind.__module__.partition(".")[0] in ("builtins", "numpy", __name__.partition(".")[0])
+        house = kind.__module__.partition(".")[0] in ("builtins", "numpy", "tensorflow", __name__.partition(".")[0])
         _foreign[kind] = issubclass(kind, CompositeTensor) or not house
     return _foreign[kind]
 
@@ -105,7 +107,7 @@ class _Case:
         """Whether the arguments of a call are of these types, and one of them is no tensor."""
         given = [args[at] if at < len(args) else kwargs.get(name, default) for at, name, default, _ in self.checks]
         checks = [check for *_, check in self.checks]
-        return any(map(_is_foreign, given)) and all(check(each) for check, each in zip(checks, given, strict=True))
+        return any(map(is_foreign, given)) and all(check(each) for check, each in zip(checks, given, strict=True))
 
 
 class _Api:
@@ -126,7 +128,7 @@ class _Api:
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         targets: list[Any] = []
-        for case in self.cases if any(map(_is_foreign, (*args, *kwargs.values()))) else ():
+        for case in self.cases if any(map(is_foreign, (*args, *kwargs.values()))) else ():
             if case.target not in targets and case.fits(args, kwargs):
                 targets.append(case.target)
         if len(targets) > 1:
@@ -140,25 +142,43 @@ class _Api:
 
     def open(self) -> None:
         """Let calls of the function come here."""
-        function, n = self.function, len(self.function.__closure__ or ())
-        place = f"_cases_{id(self)}"  # its module, or its own dict where an op was made from text
-        function.__globals__[place] = self
-        cells = ", ".join(f"cell_{i}" for i in range(n))  # code that takes the place of another has as many
-        source = (
-            f"def make({cells}):\n    def call(*args, **kwargs):\n        if 0:\n            ({cells})\n"
-            f"        return {place}(args, kwargs)\n    return call"
-        )
-        scope: dict[str, Any] = {}
-        exec(source, scope)
-        code = scope["make"](*range(n)).__code__
-        function.__code__ = code.replace(co_name=self.own.__name__, co_qualname=self.own.__qualname__)
+        self.function.__code__ = leading_code(self.function, {"cases": self}, "return {cases}(args, kwargs)")
+        function = self.function
         function.__signature__ = self.signature  # type: ignore[attr-defined]
 
     def close(self) -> None:
         """Give the function its own code back."""
         self.function.__code__ = self.own.__code__
         del self.function.__signature__  # type: ignore[attr-defined]
-        del self.function.__globals__[f"_cases_{id(self)}"]
+
+
+def leading_code(function: types.FunctionType, led_to: dict[str, Any], body: str) -> types.CodeType:
+    """Return code of another body for a function: it takes `args` and `kwargs`, and {name} in it is of `led_to`.
+
+    What it leads to stands among its constants, so that nothing is written into the function's module.
+    """
+    n_cells = len(function.__closure__ or ())  # as many as the code that it replaces
+    code = _template(n_cells, body, tuple(led_to))
+    constants = tuple(
+        led_to[each[1:]] if isinstance(each, str) and each[:1] == "\0" else each for each in code.co_consts
+    )
+    return code.replace(co_consts=constants, co_name=function.__name__, co_qualname=function.__qualname__)
+
+
+@functools.cache
+def _template(n_cells: int, body: str, names: tuple[str, ...]) -> types.CodeType:
+    """Return code in which texts of a zero and a name stand for the objects that it leads to."""
+    cells = ", ".join(f"cell_{i}" for i in range(n_cells))
+    source = (
+        f"def make({cells}):\n    def call(*args, **kwargs):\n        if 0:\n            ({cells})\n"
+        f"        {body.format(**{name: repr(chr(0) + name) for name in names})}\n    return call"
+    )
+    scope: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # that texts are called
+        exec(source, scope)
+    code: types.CodeType = scope["make"](*range(n_cells)).__code__
+    return code
 
 
 _apis: dict[Any, _Api] = {}

@@ -31,6 +31,7 @@ __all__ = [
 _OPS = "fastgraph.ops"
 _primitives: dict[str, Primitive] = {}
 _public: dict[str, Any] = {}
+_watchers: list[Callable[[Any], None]] = []
 
 
 def register(primitive: Primitive) -> Primitive:
@@ -46,7 +47,23 @@ def register_public(function: Callable[..., Any], *names: str) -> Callable[..., 
     for name in names:
         if _public.setdefault(name, function) is not function:
             raise ValueError(f"The public name {name!r} is registered already")
+    for watcher in _watchers:
+        watcher(function)
     return function
+
+
+def watch(watcher: Callable[[Any], None]) -> None:
+    """Have `watcher` called with each public function that there is, and with those that come."""
+    for function in [*_public.values()]:
+        watcher(function)
+    _watchers.append(watcher)
+
+
+def watched(value: Any) -> Any:
+    """Show a public object that is no op to the watchers; return it."""
+    for watcher in _watchers:
+        watcher(value)
+    return value
 
 
 @functools.cache

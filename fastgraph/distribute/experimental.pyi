@@ -1,4 +1,6 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph.core.unbuilt_classes import PreemptionCheckpointHandler as PreemptionCheckpointHandler
+from fastgraph.core.unbuilt_classes import coordinator as coordinator
 from fastgraph.replication.contexts import ValueContext as ValueContext
 from fastgraph.replication.processes import CollectiveHints as CollectiveHints
 from fastgraph.replication.processes import CommunicationImplementation as CommunicationImplementation

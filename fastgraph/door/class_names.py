@@ -79,6 +79,17 @@ def _apply(module: types.ModuleType) -> None:
             cls.__module__ = home
             cls.__name__ = cls.__qualname__ = last
         except TypeError:  # a class of C
-            from fastgraph.door.static_types import rename
+            from fastgraph.door.static_types import rename, write_attribute
 
             rename(cls, full)
+            if name == "Tensor":
+                write_attribute(cls, "OVERLOADABLE_OPERATORS", Overloadable())
+
+
+class Overloadable:
+    """Tensor's attribute OVERLOADABLE_OPERATORS: who asks for the names may take the operators as functions as well."""
+
+    def __get__(self, instance: object, owner: type) -> frozenset[str]:
+        from fastgraph.door.tensor_operators import names
+
+        return names()

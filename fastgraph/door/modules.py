@@ -78,9 +78,7 @@ def find(full: str) -> types.ModuleType | None:
 
     Raises NotBuiltImportError where TensorFlow has one and fastgraph has not.
     """
-    path = full.partition(".")[2]
-    if path == "compat.v2" or path.startswith("compat.v2."):
-        path = path[len("compat.v2.") :]
+    path = _path_of(full)
     top, _, rest = path.partition(".")
     if path in ("", "compat") or path in v1_names.MODULES or path in internal_names.MODULES:
         return front(path)
@@ -88,15 +86,38 @@ def find(full: str) -> types.ModuleType | None:
         return _import(keras_root() + (f".{rest}" if rest else "") if top == "keras" else f"{keras_root()}.{path}")
     if path == "compat.v1.keras" or path.startswith("compat.v1.keras."):
         return _import(keras_root().replace("_v2", "_v1") + path.removeprefix("compat.v1.keras"))
+    may_be_there(full)
+    if path in public_names.NAMESPACES or path in public_names.FILES:
+        return importlib.import_module(f"fastgraph.{path}")
+    return None
+
+
+def _path_of(full: str) -> str:
+    """Return a module's path below `tensorflow`, which that of TensorFlow 2 by name is as well."""
+    path = full.partition(".")[2]
+    return path[len("compat.v2.") :] if f"{path}.".startswith("compat.v2.") else path
+
+
+def may_be_there(full: str) -> bool:
+    """Say whether there is such a module, as far as that can be told without importing anything.
+
+    Raises NotBuiltImportError where TensorFlow has one and fastgraph has not.
+    """
+    path = _path_of(full)
+    top = path.partition(".")[0]
+    if path in ("", "compat") or path in v1_names.MODULES or path in internal_names.MODULES:
+        return True
+    if top == "keras" or path in _OF_KERAS or f"{path}.".startswith("compat.v1.keras."):
+        return True
     if top in internal_names.FOLDERS or path.startswith("compat.v1."):
         raise NotBuiltImportError(internal_names.advice(path))
     if path in public_names.NAMESPACES or path in public_names.FILES:
-        return importlib.import_module(f"fastgraph.{path}")
+        return True
     namespace, _, name = path.rpartition(".")
     error = namespaces.missing(namespace, name)
     if isinstance(error, NotBuiltError):
         raise NotBuiltImportError(str(error))
-    return None
+    return False
 
 
 def _import(full: str) -> types.ModuleType | None:
@@ -112,7 +133,7 @@ def _import(full: str) -> types.ModuleType | None:
 def lookup(path: str, name: str) -> Any:
     """Return what `name` is in the module of a path. Raises AttributeError, NotBuiltError where TensorFlow has it."""
     dotted = f"{path}.{name}" if path else name
-    if name.startswith("__") and name.endswith("__") and name not in ("__internal__", "__version__", "__operators__"):
+    if name.startswith("__") and name.endswith("__") and name not in ("__internal__", "__operators__", "__version__"):
         raise AttributeError(f"module 'tensorflow{path and '.' + path}' has no attribute {name!r}")
     if not path and name == "__version__":
         return API_LEVEL

@@ -23,15 +23,23 @@ VARIABLE = flags.FLAGS["door"].variable
 
 
 class _HandOver:
-    """The loader of a module that is there already."""
+    """The loader of a module that is there already, or that another name imports.
 
-    def __init__(self, module: types.ModuleType) -> None:
-        self.module = module
-        self.spec = module.__spec__
+    Nothing is imported before the module is made: Python holds its one lock of all imports while it asks for a spec,
+    and a thread that prepares kernels may import as well.
+    """
+
+    def __init__(self, full: str) -> None:
+        self.full = full
 
     def create_module(self, spec: ModuleSpec) -> types.ModuleType:
-        """Return the module."""
-        return self.module
+        """Return the module. Raises ModuleNotFoundError, NotBuiltImportError where there is none."""
+        module = modules.find(self.full)
+        if module is None:
+            raise ModuleNotFoundError(f"No module named {self.full!r}", name=self.full)
+        spec.origin = getattr(module, "__file__", None)
+        self.spec = module.__spec__
+        return module
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Give the module the spec back that import has replaced: it keeps the name under which it was loaded."""
@@ -49,12 +57,7 @@ class Door:
         """
         if full != "tensorflow" and not full.startswith("tensorflow."):
             return class_names.find_spec(full, path) if full.startswith("fastgraph.") else None
-        module = modules.find(full)
-        if module is None:
-            return None
-        spec = ModuleSpec(full, _HandOver(module), is_package=hasattr(module, "__path__"))  # type: ignore[arg-type]
-        spec.origin = getattr(module, "__file__", None)
-        return spec
+        return ModuleSpec(full, _HandOver(full)) if modules.may_be_there(full) else None  # type: ignore[arg-type]
 
     @staticmethod
     def find_distributions(context: object = None) -> Iterator[Any]:

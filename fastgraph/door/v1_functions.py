@@ -18,6 +18,7 @@ from fastgraph.composites.composite_values import RaggedTensorValue
 from fastgraph.composites.composite_values import SparseTensorValue as SparseTensorValue
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.logger import get_logger
+from fastgraph.core.base.shapes import Dimension as Dimension
 from fastgraph.core.base.shapes import ShapeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import current_trace
@@ -29,7 +30,6 @@ from fastgraph.ops.random_states import generators
 from fastgraph.state.variable import Variable
 
 _raw: Any = tf.raw_ops
-Dimension = int  # an extent of a TensorShape is an int already, or None
 
 
 def assign(ref: Variable, value: TensorLike, validate_shape: bool | None = None, use_locking: bool | None = None,

@@ -24,7 +24,7 @@ from fastgraph.graphdef.func_graph import placeholder
 AUTO_REUSE = "AUTO_REUSE"
 _VARIABLE = (
     "initial_value trainable collections validate_shape caching_device name variable_def dtype expected_shape "
-    "import_scope constraint use_resource synchronization aggregation shape"
+    "import_scope constraint use_resource synchronization aggregation shape experimental_enable_variable_lifting"
 )
 _GET = (
     "name shape dtype initializer regularizer trainable collections caching_device partitioner validate_shape "

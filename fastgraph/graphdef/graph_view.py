@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from fastgraph.core.base import nesting
 from fastgraph.core.devices import device
 from fastgraph.core.name_scopes import current_scope, name_scope
-from fastgraph.core.tensor import Tensor
+from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.graph import captures, ir
 from fastgraph.graph.differentiate import entering
 from fastgraph.state.resource_handles import ResourceHandle
@@ -365,14 +365,22 @@ class Graph:
         own = {node for node in self.ir.nodes if ir.effects(node)}
         return [op for op in self.get_operations() if op.node in own and op.name == op.node.name]
 
+    def _get_control_flow_context(self) -> None:
+        """Return the context of TensorFlow 1's control flow that ops are made in: None, conditions are nodes."""
+
     @property
-    def outer_graph(self) -> Graph | None:
-        """The graph under construction when this one was begun; None where there was none, or it is gone."""
+    def outer_graph(self) -> Graph:
+        """The graph under construction when this one was begun.
+
+        Raises AttributeError where there was none, or it is gone: an outermost graph has none, as in TensorFlow.
+        """
         if self.ir.trace is not None and self.ir.trace.parent is not None:
             around: ir.Graph | None = self.ir.trace.parent.graph
         else:
             around = None if self.ir.around is None else self.ir.around()
-        return None if around is None else around.public
+        if around is None:
+            raise AttributeError("an outermost graph has no outer_graph")
+        return around.public  # type: ignore[no-any-return]
 
     @property
     def captures(self) -> list[tuple[Any, Any]]:
@@ -455,6 +463,9 @@ class Graph:
     @contextmanager
     def as_default(self) -> Iterator[Any]:
         """A context in which ops are added to this graph. Source: tf.Graph.as_default."""
+        if self.trace is current_trace():  # tapes go on recording, scopes of names and devices hold
+            yield self
+            return
         with entering(self.trace):
             yield self
 

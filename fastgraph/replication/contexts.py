@@ -5,7 +5,8 @@ Rule: a thread's scopes are a stack (core/replicas.py); outside of all there is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
 from fastgraph.core import replicas
@@ -14,6 +15,7 @@ from fastgraph.core.base.dtype import int32
 from fastgraph.core.conversion import constant, convert_to_tensor
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor
+from fastgraph.errors import NotBuiltError
 from fastgraph.ops.custom_gradients import custom_gradient
 from fastgraph.ops.python_functions import numpy_function
 from fastgraph.replication.reductions import ReduceOp, flat_tensors, way
@@ -221,3 +223,18 @@ def maybe_merge_call(fn: Callable[..., Any], strategy: Any, *args: Any, **kwargs
 def strategy_supports_no_merge_call() -> bool:
     """Return whether updates of Variables need no meeting of the replicas: they need one, which costs nothing."""
     return False
+
+
+@contextmanager
+def variable_sync_on_read_context() -> Iterator[None]:
+    """Enter a context in which Variables that replicas keep their own values of are read as one value.
+
+    They are so between replicas, and where there is one replica. Raises NotBuiltError on one of several replicas.
+    """
+    context = get_replica_context()
+    if context is not None and context.num_replicas_in_sync > 1:
+        raise NotBuiltError(
+            "tf.__internal__.distribute.variable_sync_on_read_context is not built on one of several replicas: read "
+            "the Variable between them, in tf.distribute.get_replica_context().merge_call()."
+        )
+    yield

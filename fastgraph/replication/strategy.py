@@ -94,6 +94,9 @@ class StrategyExtended:
         """Return whether several processes take part."""
         return False
 
+    def _allow_variable_partition(self) -> bool:
+        return False
+
     def _use_merge_call(self) -> bool:
         return True
 
@@ -109,7 +112,8 @@ class StrategyExtended:
             return context.merge_call(lambda _, *own, **named: self.update(var, fn, own, named, group), args, kwargs)
         check_between(self._strategy)
         if not isinstance(var, DistributedVariable):
-            return fn(var, *args, **(kwargs or {}))
+            result = fn(var, *args, **(kwargs or {}))
+            return result if group else nesting.map_structure(lambda each: (each,), result)
         found = []
         for index, copy in enumerate(var.values):
             own = select((tuple(args), dict(kwargs or {})), index)
@@ -176,6 +180,9 @@ class Strategy:
     """How a program runs on devices. Source: tf.distribute.Strategy."""
 
     _devices: tuple[str, ...] = (CPU,)
+
+    #: Whether steps are handed to other processes by a coordinator: there is none.
+    _should_use_with_coordinator = False
 
     def __init__(self, extended: object = None) -> None:
         self.extended: Any = StrategyExtended(self) if extended is None else extended

@@ -40,8 +40,9 @@ def update_checkpoint_state(
     latest_filename: str | None = None,
     all_model_checkpoint_timestamps: Any = None,
     last_preserved_timestamp: float | None = None,
+    save_relative_paths: bool = True,
 ) -> None:
-    """Write the file; paths in its folder relative to that.
+    """Write the file; paths in its folder relative to that, whatever `save_relative_paths` says.
 
     Raises RuntimeError if the checkpoint is named like the file, ValueError if times and paths differ in number.
     """

@@ -16,8 +16,9 @@ from fastgraph.graphdef.import_calls import CustomGradient, Library
 from fastgraph.graphdef.import_resources import RESOURCES
 from fastgraph.graphdef.import_values import attribute, attributes, dims_of, dtype_of, field_of
 from fastgraph.graphdef.importer import unserved
-from fastgraph.graphdef.messages import Message, TensorShapeProto
+from fastgraph.graphdef.messages import Message, TensorShapeProto, VersionDef
 from fastgraph.graphdef.wire_format import parsed
+from fastgraph.saving import revived_types
 from fastgraph.saving import saved_model_files as files
 from fastgraph.saving.saved_model_functions import (
     ArgumentNames,
@@ -125,6 +126,7 @@ class _Loader:
         )
         self.concrete: dict[str, RestoredConcreteFunction] = {}
         self.made: dict[int, Any] = {}
+        self.setters: dict[int, Callable[..., None]] = {}  # of objects of registered classes, by identity
         self.of_saver = {
             number
             for node in self.saved
@@ -229,6 +231,15 @@ class _Loader:
             return []
         if identifier == "trackable_dict_wrapper":
             return {}
+        version = field_of(node.user_object, "version", VersionDef())
+        revived = revived_types.read(
+            identifier, field_of(version, "producer", 0), field_of(version, "min_consumer", 0),
+            field_of(version, "bad_consumers", ()),
+        )  # fmt: skip
+        if revived is not None:
+            made = revived.from_proto(node.user_object)
+            self.setters[id(made)] = revived.setter
+            return made
         return user_object()  # of tuples, too, until their items are there
 
     def _variable(self, number: int, node: Message) -> Any:
@@ -344,7 +355,7 @@ class _Loader:
             parent.update({name: self._value(child) for name, child in children})
         elif "user_object" in node.__dict__:
             for name, child in children:
-                set_child(parent, name, self._value(child))
+                self.setters.get(id(parent), set_child)(parent, name, self._value(child))
 
     def _value(self, number: int, depth: int = 0) -> Any:
         """Return the value of an attribute: the object of this number, of tuples the tuple."""

@@ -23,6 +23,7 @@ from fastgraph.graphdef.message_types import KINDS, Enum
 from fastgraph.graphdef.messages import Message, VersionDef
 from fastgraph.graphdef.wire_format import serialized
 from fastgraph.ops.string_hashes import fingerprint
+from fastgraph.saving import revived_types
 from fastgraph.saving import saved_model_files as files
 from fastgraph.saving.bundle_writer import BundleWriter
 from fastgraph.saving.object_graph import OBJECT_GRAPH, VALUE, variable_of
@@ -226,6 +227,13 @@ class _Saver:
             return "function", _saved_function(names, _function_spec(value))
         if table_of(value) is not None:
             return "resource", KINDS["SavedResource"]()
+        revived = revived_types.written(value)
+        if revived is not None:
+            said = revived.to_proto()
+            metadata = getattr(value, "_tracking_metadata", "")
+            return "user_object", KINDS["SavedUserObject"](
+                identifier=said["identifier"], version=VersionDef(**said["version"]), metadata=metadata
+            )
         version = VersionDef(producer=1, min_consumer=1)
         return "user_object", KINDS["SavedUserObject"](identifier=_identifier(value), version=version)
 

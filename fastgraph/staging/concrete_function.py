@@ -182,6 +182,10 @@ class ConcreteFunction(FastCall):
         if graph is not None and (overwrite or self.label not in graph.library):
             graph.library = {**graph.library, self.label: self._trace.graph}
 
+    def add_gradient_functions_to_graph(self, g: Graph | None = None) -> None:
+        """Add the function to the library of a graph; its gradient is made of it where one is asked for."""
+        self.add_to_graph(g)
+
     @property
     def function_type(self) -> FunctionType:
         """The signature of the trace, with the specs of tensors and the values of the others."""

@@ -213,6 +213,11 @@ class Function(MethodCall):
         """
         return self._history.explain(self._name)
 
+    @property
+    def _concrete_variable_creation_fn(self) -> ConcreteFunction | None:
+        """The first trace, by TensorFlow's name for it: libraries draw its graph. None before the first call."""
+        return next(iter(self._traces.all()), None)
+
     def _list_all_concrete_functions(self) -> list[ConcreteFunction]:
         return self._traces.all()
 

@@ -12,6 +12,7 @@ from fastgraph.core.base.dtype import float32
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.tensor import init_scope
+from fastgraph.errors import NotBuiltError
 from fastgraph.ops.elementwise import cast, minimum
 from fastgraph.state.variable import Variable
 
@@ -72,3 +73,19 @@ class ExponentialMovingAverage:
         """Return {name of the mean: Variable}, by which a checkpoint's means become values."""
         known = [reference.deref() for reference in self._averages]
         return {self.average_name(v): v for v in (known if moving_avg_variables is None else moving_avg_variables)}
+
+
+def assign_moving_average(
+    variable: Variable, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None
+) -> Any:
+    """Let a Variable f[*s] become `variable * decay + value * (1 - decay)`; return it.
+
+    Raises NotBuiltError for `zero_debias`, which keeps Variables of TensorFlow 1. Source: TensorFlow's moving averages.
+    """
+    if zero_debias:
+        raise NotBuiltError(
+            "assign_moving_average is not built with zero_debias=True. Use tf.train.ExponentialMovingAverage."
+        )
+    with name_scope(name or "AssignMovingAvg"):
+        rest = cast(1.0 - decay, variable.dtype.base_dtype)
+        return variable.assign_sub((variable - cast(value, variable.dtype.base_dtype)) * rest)

@@ -95,6 +95,23 @@ class Trackable:
         self._handle_deferred_dependencies(name, trackable)
         return trackable
 
+    def _add_variable_with_custom_getter(
+        self, name: str, *args: Any, getter: Any = None, overwrite: bool = False, **kwargs: Any
+    ) -> Any:
+        """Return what `getter` makes of the other arguments, entered as a dependency under a name and restored.
+
+        Raises ValueError where the name is taken and `overwrite` is False.
+        """
+        for key, value in zip(("shape", "dtype", "initializer"), args, strict=False):
+            kwargs[key] = value
+        if not overwrite and self._lookup_dependency(name) is not None:
+            raise ValueError(
+                f"A variable named '{name}' already exists in this Trackable, but Trackable._add_variable called to "
+                "create another with that name. Variable names must be unique within a Trackable object."
+            )
+        made = getter(name=name, **kwargs)
+        return self._track_trackable(made, name, overwrite) if isinstance(made, Trackable) else made
+
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
         """Return {name: what this object depends on}; lists, dicts and tuples among it as they are."""
         links = self.__dict__.get(_LINKS)

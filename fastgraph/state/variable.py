@@ -9,6 +9,7 @@ import enum
 import functools
 import inspect
 import weakref
+from abc import ABCMeta
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -84,8 +85,14 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[Non
         extra["variable_creators"] = before
 
 
-class _VariableType(type):
-    """Lets the thread's creators make the Variable that a call of the class asks for."""
+class _VariableType(ABCMeta):
+    """Lets the thread's creators make the Variable that a call of the class asks for.
+
+    Classes of libraries derive from Variable and from abstract ones; what is an instance is Python's plain answer.
+    """
+
+    __instancecheck__ = type.__instancecheck__
+    __subclasscheck__ = type.__subclasscheck__
 
     @property
     def __signature__(cls) -> inspect.Signature:
@@ -142,6 +149,15 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
     """
 
     __array_priority__ = 100
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let a subclass that says which tensor it stands for (`__tf_tensor__`) be taken at its word."""
+        super().__init_subclass__(**kwargs)
+        if "__tf_tensor__" in cls.__dict__ and "__fg_tensor__" not in cls.__dict__:
+            cls.__fg_tensor__ = lambda self, dtype=None: self.__tf_tensor__(dtype, None)  # type: ignore[method-assign]
+            if hasattr(cls, "__getattr__") and "handle" not in cls.__dict__:  # it leaves the rest to another Variable
+                cls.handle = property(lambda self: self.__getattr__("handle"))  # type: ignore[assignment]
+
     __fg_cell__: Cell
     _copies: tuple[Variable, ...] = ()  # of one of several replicas: each replica's own
 

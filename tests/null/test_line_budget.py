@@ -98,18 +98,25 @@ BUDGET: tuple[tuple[int, str], ...] = (
         "TensorFlow was 3 to 80 times as fast at; what saved models hold, listed; shapes of composites out of branches",
     ),
     (151_500, "ops on symbolic tensors of functional models, as layers, and losses of such tensors"),
-    (151_500, "numbers of convolutions as sizes of run time: a network's are few kernels"),
-    (151_900, "texts read as numbers, counted and joined in C; segments summed in registers; sets by sorted numbers"),
+    (151_600, "numbers of convolutions as sizes of run time: a network's are few kernels"),
+    (152_100, "texts read as numbers, counted and joined in C; segments summed in registers; sets by sorted numbers"),
     (
-        151_500,
+        152_200,
         "dense tables lie in checkpoints as TensorFlow reads them, rates of schedules, sizes of rebatched elements",
+    ),
     (
-        151_600,
+        152_400,
         "small sums over MPI prepared once; what an assignment on a replica gives; models made outside a scope refused",
+    ),
     (
-        151_960,
+        153_000,
         "quantised dtypes, quantize, dequantize and quantized_concat; 39 operations more for graphs that are read and "
         "raw_ops; custom_gradient on methods; sparse tensors in assert_shapes",
+    ),
+    (
+        154_800,
+        "Keras 2 behind the door: inner names' functions (nest as deep as another structure, dispatchers, operators as "
+        "functions, decorators, exports), tracked containers, Dimensions, classes that are revived",
     ),
 )
 

@@ -6,7 +6,8 @@ rank is known. TensorShape is the users' view of the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, SupportsIndex, Union, overload
 
 import numpy as np
@@ -42,7 +43,7 @@ def as_dims(shape: ShapeLike) -> Shape:
 
 def _as_dim(dim: Any) -> int | None:
     """Return one dimension as an int, or None if it is not known."""
-    if dim is None:
+    if dim is None or (type(dim) is Dimension and dim.value is None):
         return None
     try:
         value = int(dim.__index__())
@@ -54,6 +55,87 @@ def _as_dim(dim: Any) -> int | None:
     if value < 0:
         raise ValueError(f"Dimension {value} must be >= 0")
     return value
+
+
+class Dimension:
+    """An extent as TensorFlow 1 has it, known or not: what `TensorShape.dims` lists. Source: tf.compat.v1.Dimension.
+
+    It counts as its value; arithmetic with an unknown one is unknown, a comparison None.
+    """
+
+    __slots__ = ("value",)
+    value: Any
+
+    def __init__(self, value: object) -> None:
+        value = value.value if isinstance(value, Dimension) else value
+        if value is not None:
+            try:
+                value = operator.index(value)
+            except TypeError:
+                raise TypeError(
+                    "Dimension value must be integer or None or have an __index__ method, "
+                    f"got value '{value!r}' with type '{type(value)!r}'"
+                ) from None
+            if value < 0:
+                raise ValueError(f"Dimension {value} must be >= 0")
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"Dimension({self.value!r})"
+
+    def __str__(self) -> str:
+        return "?" if self.value is None else str(self.value)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __int__(self) -> int:
+        return self.value  # type: ignore[no-any-return]
+
+    __index__ = __int__
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Dimension, (self.value,)
+
+    def is_compatible_with(self, other: object) -> bool:
+        """Whether the two may be the same extent."""
+        other = Dimension(other)
+        return self.value is None or other.value is None or self.value == other.value
+
+    def assert_is_compatible_with(self, other: object) -> None:
+        """Raise ValueError unless the two may be the same extent."""
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Dimensions {self} and {other} are not compatible")
+
+    def merge_with(self, other: object) -> Dimension:
+        """Return the one that is known. Raises ValueError where they differ."""
+        self.assert_is_compatible_with(other)
+        return Dimension(other if self.value is None else self)
+
+
+def _of_dimensions(name: str, wrap: Callable[[Any], Any], reflected: bool = False) -> Callable[..., Any]:
+    function = getattr(operator, name)
+
+    def operate(self: Dimension, other: object) -> Any:
+        try:
+            value = Dimension(other).value
+        except (TypeError, ValueError):
+            return NotImplemented
+        if self.value is None or value is None:
+            return wrap(None)
+        return wrap(function(value, self.value) if reflected else function(self.value, value))
+
+    return operate
+
+
+for _name in ("add", "sub", "mul", "floordiv", "mod"):
+    setattr(Dimension, f"__{_name}__", _of_dimensions(_name, Dimension))
+    setattr(Dimension, f"__r{_name}__", _of_dimensions(_name, Dimension, reflected=True))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Dimension, f"__{_name}__", _of_dimensions(_name, lambda value: value))
 
 
 def dims_text(dims: Shape) -> str:
@@ -235,9 +317,9 @@ class TensorShape:
         self._dims = as_dims(dims)
 
     @property
-    def dims(self) -> list[int | None] | None:
-        """The dimensions as a list, or None for unknown rank."""
-        return None if self._dims is None else list(self._dims)
+    def dims(self) -> list[Dimension] | None:
+        """The dimensions as a list of Dimensions, or None for unknown rank."""
+        return None if self._dims is None else [Dimension(dim) for dim in self._dims]
 
     @property
     def rank(self) -> int | None:

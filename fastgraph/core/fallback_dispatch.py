@@ -1,0 +1,188 @@
+"""Dispatchers: what calls of public functions with values of libraries' own classes are instead of errors.
+
+Rule: a call costs what it did until a dispatcher is registered, and then only calls that fail ask dispatchers: the
+outermost public function that was given such a value. What core/api_dispatch registers by types comes before.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+from fastgraph.core import api_dispatch, registry
+
+_global: list[GlobalOpDispatcher] = []
+#: Code that leads to `_asked` -> the function it was written into.
+_asking: dict[types.CodeType, types.FunctionType] = {}
+_of_function: dict[Any, list[OpDispatcher]] = {}
+
+
+class OpDispatcher:
+    """The ways of one public function with values that it refuses. Source: tf.__internal__.dispatch.OpDispatcher.
+
+    A subclass's `handle(args, kwargs)` returns the result of a call, or NOT_SUPPORTED.
+    """
+
+    NOT_SUPPORTED = object()
+
+    def handle(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return what a call gives, or NOT_SUPPORTED."""
+        return self.NOT_SUPPORTED
+
+    def register(self, op: object) -> None:
+        """Have calls of a public function (or a class's method) that fail come here. Raises AssertionError for others.
+
+        The dispatchers of a function are asked in the order in which they were registered.
+        """
+        target = _target(op)
+        if target is None:
+            raise AssertionError(f"Dispatching not enabled for {op}")
+        _of_function.setdefault(target, []).append(self)
+        ask_about(target)
+
+
+class GlobalOpDispatcher:
+    """The ways of any public function with values that it refuses. Source: tf.__internal__.dispatch.GlobalOpDispatcher.
+
+    A subclass's `handle(op, args, kwargs)` returns the result of a call of `op`, or NOT_SUPPORTED.
+    """
+
+    NOT_SUPPORTED = OpDispatcher.NOT_SUPPORTED
+
+    def handle(self, op: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return what a call gives, or NOT_SUPPORTED."""
+
+    def register(self) -> None:
+        """Have calls of public functions that fail come here."""
+        _global.append(self)
+        if len(_global) == 1:
+            registry.watch(ask_about)
+
+
+class _TypeBased(OpDispatcher):
+    """A function in the place of another one wherever an argument is of one of some types."""
+
+    def __init__(self, function: Callable[..., Any], kinds: tuple[type, ...]) -> None:
+        self.function, self.kinds = function, kinds
+
+    def handle(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        values: list[Any] = []
+        for value in (*args, *kwargs.values()):
+            values.extend(value if type(value) in (list, tuple) else [value])
+        return (
+            self.function(*args, **kwargs)
+            if any(isinstance(each, self.kinds) for each in values)
+            else self.NOT_SUPPORTED
+        )
+
+
+def dispatch_for_types(op: object, *kinds: type) -> Callable[[Any], Any]:
+    """Decorate a function that stands for `op` where that one refuses an argument of one of these types.
+
+    Raises AssertionError where its parameters are others. Source: TensorFlow's dispatch.
+    """
+
+    def decorate(function: object) -> Any:
+        if inspect.signature(function) != inspect.signature(op):
+            wanted = inspect.signature(op)
+            raise AssertionError(f"The decorated function's signature must exactly match: {wanted}")
+        _TypeBased(function, kinds).register(op)
+        return function
+
+    return decorate
+
+
+def add_dispatch_support(target: object = None, iterable_parameters: Any = None) -> Any:
+    """Return a library's function whose failing calls dispatchers are asked about.
+
+    iterable_parameters is what TensorFlow calls parameters that may be iterators; they are given as they are. Source:
+    tf.__internal__.dispatch.add_dispatch_support.
+    """
+    if target is None:
+        return functools.partial(add_dispatch_support, iterable_parameters=iterable_parameters)
+
+    @functools.wraps(target)
+    def dispatched(*args: object, **kwargs: Any) -> Any:
+        try:
+            return target(*args, **kwargs)
+        except (TypeError, ValueError):
+            found = dispatch(dispatched, args, kwargs)
+            if found is OpDispatcher.NOT_SUPPORTED:
+                raise
+            return found
+
+    dispatched.__signature__ = inspect.signature(target)  # type: ignore[attr-defined]
+    _of_function[dispatched] = []
+    return dispatched
+
+
+def dispatch(op: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return what the first dispatcher says that knows a call of `op`, NOT_SUPPORTED where none does."""
+    for own in _of_function.get(op, ()):
+        found = own.handle(args, kwargs)
+        if found is not OpDispatcher.NOT_SUPPORTED:
+            return found
+    for each in _global:
+        found = each.handle(op, args, kwargs)
+        if found is not OpDispatcher.NOT_SUPPORTED:
+            return found
+    return OpDispatcher.NOT_SUPPORTED
+
+
+def _target(op: object) -> Any:
+    """Return the function that a dispatcher is registered for: that of a method, one of ours, one that supports it."""
+    op = getattr(op, "__func__", op)
+    if op in _of_function:
+        return op
+    plain = isinstance(op, types.FunctionType) and op.__globals__.get("__name__", "").startswith("fastgraph.")
+    return op if plain else None
+
+
+def ask_about(function: object) -> None:
+    """Let dispatchers be asked where a call of a public function fails; other objects are left as they are.
+
+    As with api_dispatch, the function keeps its identity, so that who has imported it sees it too.
+    """
+    if not isinstance(function, types.FunctionType) or function.__code__ in _asking or function.__name__ == "<lambda>":
+        return
+    own = types.FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    own.__kwdefaults__ = function.__kwdefaults__
+    signature = inspect.signature(function)
+
+    def asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return _asked(function, args, kwargs)
+
+    code = api_dispatch.leading_code(
+        function, {"own": own, "asked": asked, "NOT_SUPPORTED": OpDispatcher.NOT_SUPPORTED},
+        "try:\n            return {own}(*args, **kwargs)\n        except (TypeError, ValueError):\n"
+        "            found = {asked}(args, kwargs)\n            if found is {NOT_SUPPORTED}:\n                raise\n"
+        "            return found",
+    )  # fmt: skip
+    function.__code__ = code
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    _asking[code] = function
+
+
+def _asked(function: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return what dispatchers say of a call that has failed; NOT_SUPPORTED where a caller of ours is to ask instead."""
+    given = [*args, *kwargs.values()]
+    if not any(map(api_dispatch.is_foreign, given)):
+        known = tuple(
+            kind for own in _of_function.get(function, ()) if isinstance(own, _TypeBased) for kind in own.kinds
+        )
+        if not (_of_function.get(function) and (not known or any(isinstance(each, known) for each in given))):
+            return OpDispatcher.NOT_SUPPORTED
+    frame: Any = sys._getframe(3)  # above this one, `asked` and the function itself
+    while frame is not None:
+        if frame.f_code in _asking:
+            outer = [*frame.f_locals["args"], *frame.f_locals["kwargs"].values()]
+            if any(map(api_dispatch.is_foreign, outer)):
+                return OpDispatcher.NOT_SUPPORTED
+        frame = frame.f_back
+    return dispatch(function, args, kwargs)

@@ -1,0 +1,55 @@
+"""Classes of TensorFlow's that are not built, for who asks whether an object is one of them: none is.
+
+Rule: such a class can be asked about and nothing else: it makes no objects and has no attributes, and says so.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any, NoReturn
+
+from fastgraph.errors import NotBuiltError
+
+
+class _Unbuilt(type):
+    """The class of such classes."""
+
+    full: str
+    instead: str
+
+    def __call__(cls, *args: object, **kwargs: Any) -> NoReturn:
+        raise NotBuiltError(f"{cls.full} is not built. Use {cls.instead}.")
+
+    def __getattr__(cls, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise NotBuiltError(f"{cls.full}.{name} is not built. Use {cls.instead}.")
+
+
+def _unbuilt(full: str, instead: str) -> _Unbuilt:
+    name = full.rpartition(".")[2]
+    text = f"{full}, which is not built: no object is one, and none can be made. Use {instead}."
+    return _Unbuilt(name, (), {"full": full, "instead": instead, "__doc__": text, "__module__": __name__})
+
+
+_MIRRORED = "tf.distribute.MirroredStrategy in one process"
+_LAYERS = "Keras's preprocessing layers"
+DTensorDataset = _unbuilt("tf.experimental.dtensor.DTensorDataset", _MIRRORED)
+DVariable = _unbuilt("tf.experimental.dtensor.DVariable", _MIRRORED)
+ClusterCoordinator = _unbuilt("tf.distribute.experimental.coordinator.ClusterCoordinator", _MIRRORED)
+RemoteValue = _unbuilt("tf.distribute.experimental.coordinator.RemoteValue", _MIRRORED)
+PreemptionCheckpointHandler = _unbuilt(
+    "tf.distribute.experimental.PreemptionCheckpointHandler", "tf.train.CheckpointManager"
+)
+ShardedVariable = _unbuilt("tf.__internal__.distribute.ShardedVariable", "tf.Variable")
+Optimizer = _unbuilt("tf.compat.v1.train.Optimizer", "a tf.keras.optimizers optimizer, and a loop of your own")
+FeatureColumn = _unbuilt("tf.__internal__.feature_column.FeatureColumn", _LAYERS)
+DenseColumn = _unbuilt("tf.__internal__.feature_column.DenseColumn", _LAYERS)
+SequenceDenseColumn = _unbuilt("tf.__internal__.feature_column.SequenceDenseColumn", _LAYERS)
+
+#: TensorFlow's module of these classes.
+coordinator = types.SimpleNamespace(ClusterCoordinator=ClusterCoordinator, RemoteValue=RemoteValue)
+CheckpointInitialValueCallable = _unbuilt(
+    "tf.__internal__.tracking.CheckpointInitialValueCallable",
+    "tf.Variable, which a checkpoint restores once it is there",
+)

@@ -1,0 +1,153 @@
+"""What Keras 2 (tf_keras) asks of the door: dispatchers, operators as functions, tracked containers, nest's inside.
+
+Keras 2 itself is tested where it is installed: `pip install --no-deps tf-keras`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import fastgraph as fg
+from fastgraph.core.base import shallow_nesting as nest
+from fastgraph.state import tracked_containers as containers
+from tests.door.test_door import answer, environment
+
+
+def test_a_graph_that_is_entered_again_keeps_its_tapes() -> None:
+    w = fg.Variable(3.0)
+
+    @fg.function
+    def gradient():
+        with fg.GradientTape() as tape:
+            y = w * 2.0
+            with fg.compat.v1.get_default_graph().as_default():
+                z = y * y
+        return tape.gradient(z, w)
+
+    assert gradient().numpy() == 24.0
+
+
+def test_keras_may_be_imported_while_kernels_are_prepared() -> None:
+    code = """
+    import tensorflow as tf
+    @tf.function
+    def f(x):
+        return tf.reduce_sum(tf.sin(x) * 2)
+    f(tf.ones([3]))
+    import tensorflow.keras, tensorflow.math, tensorflow.linalg
+    print("imported")
+    """
+    command = [sys.executable, "-m", "fastgraph", "run", "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=environment())
+    assert done.stdout == "imported\n", done.stderr
+
+
+def test_dimensions_count_as_their_values_known_or_not() -> None:
+    known, unknown = fg.TensorShape([2, None]).dims
+    assert (known.value, unknown.value, known == 2, (unknown == 2), (known + 1).value) == (2, None, True, None, 3)
+    assert fg.TensorShape([known, unknown]).as_list() == [2, None] and [*range(known)] == [0, 1]
+    with pytest.raises(ValueError, match="not compatible"):
+        known.assert_is_compatible_with(3)
+
+
+def test_structures_as_deep_as_another_one() -> None:
+    assert nest.flatten_up_to({"b": 0, "a": (0,)}, {"b": [1], "a": ([2, 3],)}) == [[2, 3], [1]]
+    assert nest.map_structure_up_to([0, 0], lambda a, b: (a, b), [[1], 2], [3, 4]) == [([1], 3), (2, 4)]
+    assert nest.flatten_with_tuple_paths({"a": [1, {"b": 2}]}) == [(("a", 0), 1), (("a", 1, "b"), 2)]
+    assert nest.list_to_tuple([1, {"a": [2]}]) == (1, {"a": (2,)})
+    goes = nest.get_traverse_shallow_structure(lambda s: isinstance(s, list), [1, (2, 3), [4]])
+    assert goes == [False, False, [False]]
+    for shallow, tree, error, words in (
+        ([1, 2], (1, 2), TypeError, "same sequence type"),
+        ([1, 2], [1], ValueError, "same sequence length"),
+        ([1], 3, TypeError, "input must also be a sequence"),
+    ):
+        with pytest.raises(error, match=words):
+            nest.assert_shallow_structure(shallow, tree)
+
+
+def test_tracked_containers_show_what_was_given() -> None:
+    given = [fg.Variable(1.0, name="a"), fg.Variable(2.0, trainable=False)]
+    owner = fg.Module()
+    shown = containers.sticky_attribute_assignment(owner, "parts", given)
+    given.append(fg.Variable(3.0))
+    assert len(shown) == 3 and isinstance(shown, list) and isinstance(shown, containers.TrackableDataStructure)
+    assert [v.numpy() for v in shown.trainable_weights] == [1.0, 3.0]
+    assert owner._trackable_children()["parts"] is shown
+    assert fg.nest.map_structure(lambda v: v.numpy(), shown) == [1.0, 2.0, 3.0]
+
+
+def test_dispatchers_are_asked_where_a_call_fails() -> None:
+    found = answer(
+        """
+        import tensorflow as tf
+        dispatch = tf.__internal__.dispatch
+        class Mine:
+            pass
+        for name in tf.Tensor.OVERLOADABLE_OPERATORS:
+            setattr(Mine, name, getattr(tf.Tensor, name))
+        class Global(dispatch.GlobalOpDispatcher):
+            def handle(self, op, args, kwargs):
+                if any(isinstance(each, Mine) for each in tf.nest.flatten([args, kwargs])):
+                    return op.__name__
+                return self.NOT_SUPPORTED
+        Global().register()
+        m = Mine()
+        found["names"] = [tf.reduce_mean(m), tf.concat([m, m], 0), tf.nn.relu(m), m + 1, 1 - m, m * 2, m[0], -m, m > 1]
+        x = tf.constant([1.0, 2.0])
+        found["values"] = [float(tf.reduce_mean(x)), float((x + 1)[0]), float(tf.Tensor.__add__(x, 1)[1])]
+        try:
+            tf.reduce_mean(object())
+        except (TypeError, ValueError) as error:
+            found["error"] = "Global" not in str(error)
+        """
+    )
+    names = ["reduce_mean", "concat", "relu", "add", "subtract", "multiply", "getitem", "negative", "greater"]
+    assert found == {"names": names, "values": [1.5, 2.0, 3.0], "error": True}
+
+
+def test_classes_that_are_not_built_can_be_asked_about() -> None:
+    found = answer(
+        """
+        import tensorflow as tf
+        Optimizer = tf.compat.v1.train.Optimizer
+        found["none"] = isinstance(1, Optimizer)
+        try:
+            Optimizer()
+        except NotImplementedError as error:
+            found["error"] = str(error)
+        """
+    )
+    assert found["none"] is False and "tf.compat.v1.train.Optimizer is not built" in str(found["error"])
+
+
+@pytest.mark.skipif(importlib.util.find_spec("tf_keras") is None, reason="tf_keras is not installed")
+def test_keras_2_fits_saves_and_loads(tmp_path) -> None:
+    found = answer(
+        """
+        import sys
+        import numpy as np
+        import tensorflow as tf
+        keras = tf.keras
+        keras.utils.set_random_seed(2)
+        x = np.random.default_rng(0).standard_normal((96, 8)).astype("float32")
+        i = keras.Input((8,))
+        z = keras.layers.Dense(8, activation="tanh")(i) * 2 + 1
+        model = keras.Model(i, keras.layers.Dense(1)(z - tf.reduce_mean(z, axis=1, keepdims=True)))
+        model.compile("adam", "mse")
+        losses = model.fit(x, x[:, :1], epochs=3, verbose=0).history["loss"]
+        found["falls"] = losses[0] > losses[-1]
+        for suffix in ("h5", "keras"):
+            model.save(f"{sys.argv[1]}/model.{suffix}")
+            again = keras.models.load_model(f"{sys.argv[1]}/model.{suffix}")
+            found[suffix] = float(abs(again.predict(x, verbose=0) - model.predict(x, verbose=0)).max())
+        """,
+        str(tmp_path),
+        TF_USE_LEGACY_KERAS="1",
+    )
+    assert found == {"falls": True, "h5": 0.0, "keras": 0.0}
