@@ -3,11 +3,12 @@ from collections.abc import Iterable
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.recurrent_gpu import cudnn_rnn as CudnnRNNV3
+from fastgraph.ops.recurrent_gpu import cudnn_rnn as _CudnnRNNV3
 from fastgraph.ops.sorting import Unique
 from fastgraph.ops.sorting import UniqueWithCounts
 import builtins
 
+CudnnRNNV3 = _CudnnRNNV3
 def Bucketize(input: TensorLike, boundaries: Iterable[builtins.float], name: builtins.str | None = None) -> Tensor:
     """How many of the sorted `boundaries` are no more than each number: t[*s] -> i32[*s].
 

@@ -524,7 +524,7 @@ class RaggedTensorSpec(TypeSpec):
         if not dims:
             flat, outer = dims, None
         else:
-            flat = [dims[0] if r == 0 else None, *dims[r + 1 :]]
+            flat = (dims[0] if r == 0 else None, *dims[r + 1 :])
             outer = None if dims[0] is None else dims[0] + 1
         splits = [TensorSpec([outer if i == 0 else None], self._row_splits_dtype) for i in range(r)]
         return TensorSpec(flat, self._dtype), *splits

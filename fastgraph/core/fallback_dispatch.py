@@ -80,13 +80,13 @@ class _TypeBased(OpDispatcher):
         )
 
 
-def dispatch_for_types(op: object, *kinds: type) -> Callable[[Any], Any]:
+def dispatch_for_types(op: Callable[..., Any], *kinds: type) -> Callable[[Any], Any]:
     """Decorate a function that stands for `op` where that one refuses an argument of one of these types.
 
     Raises AssertionError where its parameters are others. Source: TensorFlow's dispatch.
     """
 
-    def decorate(function: object) -> Any:
+    def decorate(function: Callable[..., Any]) -> Any:
         if inspect.signature(function) != inspect.signature(op):
             wanted = inspect.signature(op)
             raise AssertionError(f"The decorated function's signature must exactly match: {wanted}")
@@ -96,7 +96,7 @@ def dispatch_for_types(op: object, *kinds: type) -> Callable[[Any], Any]:
     return decorate
 
 
-def add_dispatch_support(target: object = None, iterable_parameters: Any = None) -> Any:
+def add_dispatch_support(target: Callable[..., Any] | None = None, iterable_parameters: Any = None) -> Any:
     """Return a library's function whose failing calls dispatchers are asked about.
 
     iterable_parameters is what TensorFlow calls parameters that may be iterators; they are given as they are. Source:

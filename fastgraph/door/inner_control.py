@@ -6,11 +6,13 @@ Rule: each is one call of a public function, or of the room that knows.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import fastgraph
 from fastgraph.core.base.composite import CompositeTensor
+from fastgraph.core.base.dtype import DTypeLike
+from fastgraph.core.conversion import TensorLike
 from fastgraph.staging import autograph
 
 
@@ -26,7 +28,9 @@ def control_status_ctx() -> ControlStatusCtx:
     return ControlStatusCtx(True)
 
 
-def tf_convert(f: object, ctx: ControlStatusCtx, convert_by_default: bool = True, user_requested: bool = False) -> Any:
+def tf_convert(
+    f: Callable[..., Any], ctx: ControlStatusCtx, convert_by_default: bool = True, user_requested: bool = False
+) -> Any:
     """Return a function as AutoGraph makes it for graphs; a library's own only where it is asked for."""
     del convert_by_default
     return autograph.convert(f, user_requested) if ctx.converts else f
@@ -60,13 +64,12 @@ def graph_or_parents_in_xla_context(graph: object) -> bool:
     return False
 
 
-def convert_to_tensor_or_composite(value: object, dtype: object = None, name: str | None = None) -> Any:
+def convert_to_tensor_or_composite(value: Any, dtype: DTypeLike | None = None, name: str | None = None) -> Any:
     """Return a composite as it is, of another value its tensor."""
     if isinstance(value, CompositeTensor):
-        if dtype is not None and not fastgraph.as_dtype(dtype).is_compatible_with(value.dtype):  # type: ignore[attr-defined]
-            raise ValueError(
-                f"Tensor conversion dtype mismatch. Requested dtype is {dtype}; Tensor has dtype {value.dtype}"
-            )  # type: ignore[attr-defined]
+        own = value.dtype  # type: ignore[attr-defined]  # all of them have one
+        if dtype is not None and not fastgraph.as_dtype(dtype).is_compatible_with(own):
+            raise ValueError(f"Tensor conversion dtype mismatch. Requested dtype is {dtype}; Tensor has dtype {own}")
         return value
     return fastgraph.convert_to_tensor(value, dtype, name=name)
 
@@ -77,7 +80,7 @@ def cache_variable_reads() -> Iterator[None]:
     yield
 
 
-def assert_splits_match(nested_splits_lists: object) -> list[Any]:
+def assert_splits_match(nested_splits_lists: Sequence[Sequence[TensorLike]]) -> list[Any]:
     """Return assertions that lists of row splits are alike. Raises ValueError where their lengths differ."""
     if any(len(splits) != len(nested_splits_lists[0]) for splits in nested_splits_lists):
         raise ValueError(f"Inputs must have identical ragged splits. Input received: {nested_splits_lists}.")

@@ -29,7 +29,7 @@ class Decorator:
 
 
 def make_decorator(
-    target: object,
+    target: Callable[..., Any],
     decorator_func: Any,
     decorator_name: str | None = None,
     decorator_doc: str = "",
@@ -53,7 +53,7 @@ def make_decorator(
 def unwrap(maybe_tf_decorator: object) -> tuple[list[Decorator], Any]:
     """Return (the decorators round a function, outermost first; the function inside)."""
     decorators: list[Decorator] = []
-    found = maybe_tf_decorator
+    found: Any = maybe_tf_decorator
     while isinstance(getattr(found, "_tf_decorator", None), Decorator):
         decorators.append(found._tf_decorator)
         found = found._tf_decorator.decorated_target
@@ -77,7 +77,7 @@ def silence() -> Iterator[None]:
         _silent = before
 
 
-def _warning(target: object, key: object, when: Callable[..., bool], text: str) -> Any:
+def _warning(target: Callable[..., Any], key: object, when: Callable[..., bool], text: str) -> Any:
     """Return what calls `target` and warns once of a call for which `when` holds."""
 
     @functools.wraps(target)
@@ -98,7 +98,7 @@ def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> C
     del warn_once  # more often would be noise
     when = f"after {date}" if date else "in a future version"
 
-    def decorate(target: object) -> Any:
+    def decorate(target: Callable[..., Any]) -> Any:
         text = f"{_shown(target)} is deprecated and will be removed {when}.\nInstructions for updating:\n{instructions}"
         if isinstance(target, type):
             start = target.__init__  # type: ignore[misc]
@@ -117,7 +117,7 @@ def deprecated_args(date: str | None, instructions: str, *names: Any, **kwargs: 
     plain = [name if isinstance(name, str) else name[0] for name in names]
     fine = {name[0]: name[1:] for name in names if not isinstance(name, str)}
 
-    def decorate(target: object) -> Any:
+    def decorate(target: Callable[..., Any]) -> Any:
         order = [*inspect.signature(target).parameters]
 
         def gives(*args: Any, **given: Any) -> bool:
@@ -137,7 +137,7 @@ def deprecated_arg_values(
     del warn_once
     when = f"after {date}" if date else "in a future version"
 
-    def decorate(target: object) -> Any:
+    def decorate(target: Callable[..., Any]) -> Any:
         order = [*inspect.signature(target).parameters]
 
         def gives(*args: Any, **given: Any) -> bool:
@@ -151,7 +151,7 @@ def deprecated_arg_values(
     return decorate
 
 
-def deprecated_alias(deprecated_name: str, name: str, func_or_class: object, warn_once: bool = True) -> Any:
+def deprecated_alias(deprecated_name: str, name: str, func_or_class: Callable[..., Any], warn_once: bool = True) -> Any:
     """Return a function or class under another name that is to go."""
     del warn_once
     text = f"The name {deprecated_name} is deprecated. Please use {name} instead."
@@ -174,7 +174,7 @@ def deprecated_argument_lookup(new_name: str, new_value: object, old_name: str, 
 def deprecated_endpoints(*names: str) -> Callable[[Any], Any]:
     """Decorate a function with the public names of it that are to go."""
 
-    def decorate(target: object) -> Any:
+    def decorate(target: Any) -> Any:
         target._tf_deprecated_api_names = names
         return target
 

@@ -24,7 +24,7 @@ class api_export:
     there is no name.
     """
 
-    def __init__(self, *args: str, api_name: str = "tensorflow", **kwargs: object) -> None:
+    def __init__(self, *args: str, api_name: str = "tensorflow", **kwargs: Any) -> None:
         self.names, self.api_name = args, api_name
         self.v1 = tuple(kwargs.get("v1") or ()) if "v1" in kwargs else args
         self.allow_multiple_exports = kwargs.get("allow_multiple_exports", True)

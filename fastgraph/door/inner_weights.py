@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import fastgraph as fg
+from fastgraph.core.conversion import TensorLike
 
 
-def broadcast_weights(weights: object, values: object) -> Any:
+def broadcast_weights(weights: TensorLike, values: TensorLike) -> Any:
     """Return weights in the shape of values: t[] or t[*s] with dimensions that are 1 or those of `values`.
 
     Raises ValueError for static shapes that do not fit, InvalidArgumentError for others. Source:

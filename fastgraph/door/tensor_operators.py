@@ -55,7 +55,7 @@ def getitem(tensor: object, slice_spec: object, var: object = None) -> Any:
     return _tensor(tensor)[slice_spec]
 
 
-def _tensor(x: object) -> Any:
+def _tensor(x: Any) -> Any:
     return x if isinstance(x, Tensor) else fastgraph.convert_to_tensor(x)
 
 
@@ -79,7 +79,7 @@ def _function_of(operator: str) -> Callable[..., Any]:
         return _public(_BINARY[operator])
     logical, bitwise = map(_public, _LOGIC[operator])
 
-    def by_kind(x: object, y: object) -> Any:
+    def by_kind(x: Any, y: Any) -> Any:
         return (logical if (x if hasattr(x, "dtype") else y).dtype == fastgraph.bool else bitwise)(x, y)
 
     return by_kind
@@ -96,7 +96,7 @@ def _method(name: str, own: Any, other: Callable[..., Any]) -> types.FunctionTyp
     return operate  # type: ignore[return-value]
 
 
-def _inverted(x: object) -> Any:
+def _inverted(x: Any) -> Any:
     return (fastgraph.math.logical_not if x.dtype == fastgraph.bool else fastgraph.bitwise.invert)(x)
 
 

@@ -380,7 +380,7 @@ class Graph:
             around = None if self.ir.around is None else self.ir.around()
         if around is None:
             raise AttributeError("an outermost graph has no outer_graph")
-        return around.public  # type: ignore[no-any-return]
+        return around.public
 
     @property
     def captures(self) -> list[tuple[Any, Any]]:

@@ -102,9 +102,9 @@ def read(
     return None
 
 
-def get_setter(proto: object) -> Callable[..., None] | None:
+def get_setter(proto: Any) -> Callable[..., None] | None:
     """Return what sets the dependencies of an object, as it was written; None for the default."""
-    for each in _revived.get(proto.identifier, (None, []))[1]:
+    for each in _revived.get(proto.identifier, (bool, []))[1]:
         if each.should_load(proto.version.producer, proto.version.min_consumer, proto.version.bad_consumers):
             return each.setter
     return None

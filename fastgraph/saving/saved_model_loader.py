@@ -355,7 +355,8 @@ class _Loader:
             parent.update({name: self._value(child) for name, child in children})
         elif "user_object" in node.__dict__:
             for name, child in children:
-                self.setters.get(id(parent), set_child)(parent, name, self._value(child))
+                set_own: Callable[..., None] = self.setters.get(id(parent), set_child)
+                set_own(parent, name, self._value(child))
 
     def _value(self, number: int, depth: int = 0) -> Any:
         """Return the value of an attribute: the object of this number, of tuples the tuple."""

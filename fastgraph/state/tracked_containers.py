@@ -153,7 +153,7 @@ class TrackedDict(TrackableDataStructure, WatchingDict):
         return awaited
 
 
-def _wrap_inside(container: object, pairs: Iterable[tuple[Any, Any]]) -> None:
+def _wrap_inside(container: Any, pairs: Iterable[tuple[Any, Any]]) -> None:
     """Let containers inside a container be tracked ones too; what is awaited for them is restored."""
     changed = False
     for key, value in [*pairs]:
@@ -185,7 +185,7 @@ class List(TrackableDataStructure):
     """The base by which TensorFlow tells lists that are tracked and typed; none are made here."""
 
 
-def wrap(value: object) -> Any:
+def wrap(value: Any) -> Any:
     """Return the container in a value's place that tells what is in it; any other value as it is, or out of its cover.
 
     Source: tf.__internal__.tracking.wrap.
@@ -203,7 +203,7 @@ def wrap(value: object) -> Any:
     return value
 
 
-def sticky_attribute_assignment(trackable: object, name: str, value: object) -> Any:
+def sticky_attribute_assignment(trackable: Any, name: str, value: object) -> Any:
     """Enter what is set as an attribute of an object among its dependencies; return what is to be set in its place.
 
     Source: tf.__internal__.tracking.sticky_attribute_assignment.
@@ -223,7 +223,7 @@ def sticky_attribute_assignment(trackable: object, name: str, value: object) -> 
 class DelegatingTrackableMixin(Trackable):
     """An object that is saved and restored as another one. Source: tf.__internal__.tracking, same name."""
 
-    def __init__(self, trackable_obj: object) -> None:
+    def __init__(self, trackable_obj: Any) -> None:
         self._trackable = trackable_obj
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: object) -> dict[str, Any]:

@@ -154,7 +154,7 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
         """Let a subclass that says which tensor it stands for (`__tf_tensor__`) be taken at its word."""
         super().__init_subclass__(**kwargs)
         if "__tf_tensor__" in cls.__dict__ and "__fg_tensor__" not in cls.__dict__:
-            cls.__fg_tensor__ = lambda self, dtype=None: self.__tf_tensor__(dtype, None)  # type: ignore[method-assign]
+            cls.__fg_tensor__ = lambda self, dtype=None: self.__tf_tensor__(dtype, None)  # type: ignore[method-assign, attr-defined]
             if hasattr(cls, "__getattr__") and "handle" not in cls.__dict__:  # it leaves the rest to another Variable
                 cls.handle = property(lambda self: self.__getattr__("handle"))  # type: ignore[assignment]
 

@@ -5,7 +5,7 @@ Rule: what a container is, and the order of its values, core/base/nesting says; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from fastgraph.core.base import nesting
@@ -41,7 +41,7 @@ def is_nested_or_composite(seq: object) -> bool:
     return nesting.is_nested(seq) or nesting.composite_spec(seq) is not None
 
 
-def _keyed(container: object) -> list[tuple[Any, Any]]:
+def _keyed(container: Any) -> list[tuple[Any, Any]]:
     """Return (key, index or name of a field; value) of each value directly inside a container, in nest's order."""
     if isinstance(container, Mapping):
         return [(key, container[key]) for key in nesting._sorted_keys(container)]
@@ -62,7 +62,7 @@ def yield_sorted_items(iterable: object) -> Iterator[tuple[Any, Any]]:
     yield from _keyed(iterable)
 
 
-def sequence_like(instance: object, args: object) -> Any:
+def sequence_like(instance: object, args: Iterable[object]) -> Any:
     """Return a container of the class of `instance` with the values `args` directly inside."""
     return nesting.rebuilt(instance, list(args))
 

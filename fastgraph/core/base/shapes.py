@@ -66,7 +66,7 @@ class Dimension:
     __slots__ = ("value",)
     value: Any
 
-    def __init__(self, value: object) -> None:
+    def __init__(self, value: Any) -> None:
         value = value.value if isinstance(value, Dimension) else value
         if value is not None:
             try:
