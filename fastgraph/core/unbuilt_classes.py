@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from fastgraph.errors import NotBuiltError
 
 
-class _Unbuilt(type):
+class Unbuilt(type):
     """The class of such classes."""
 
     full: str
@@ -26,10 +26,10 @@ class _Unbuilt(type):
         raise NotBuiltError(f"{cls.full}.{name} is not built. Use {cls.instead}.")
 
 
-def _unbuilt(full: str, instead: str) -> _Unbuilt:
+def _unbuilt(full: str, instead: str) -> Unbuilt:
     name = full.rpartition(".")[2]
     text = f"{full}, which is not built: no object is one, and none can be made. Use {instead}."
-    return _Unbuilt(name, (), {"full": full, "instead": instead, "__doc__": text, "__module__": __name__})
+    return Unbuilt(name, (), {"full": full, "instead": instead, "__doc__": text, "__module__": __name__})
 
 
 _MIRRORED = "tf.distribute.MirroredStrategy in one process"
