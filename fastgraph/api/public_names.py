@@ -603,6 +603,7 @@ KERAS_3 = "Keras 3 (pip install fastgraph[keras], then python -m fastgraph run P
 
 #: What to use for names that are often asked for and not built yet.
 SUBSTITUTES = {
+    "distribute.coordinator": "fastgraph.distribute.MirroredStrategy, or MultiWorkerMirroredStrategy under mpiexec",
     "data": "Dataset.from_generator with a Python generator",
     "compat.v1": "the names of TensorFlow 2",
     "compat.v2": "fastgraph itself",

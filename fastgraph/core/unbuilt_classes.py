@@ -37,6 +37,7 @@ _LAYERS = "Keras's preprocessing layers"
 DTensorDataset = _unbuilt("tf.experimental.dtensor.DTensorDataset", _MIRRORED)
 DVariable = _unbuilt("tf.experimental.dtensor.DVariable", _MIRRORED)
 ClusterCoordinator = _unbuilt("tf.distribute.experimental.coordinator.ClusterCoordinator", _MIRRORED)
+PerWorkerValues = _unbuilt("tf.distribute.experimental.coordinator.PerWorkerValues", _MIRRORED)
 RemoteValue = _unbuilt("tf.distribute.experimental.coordinator.RemoteValue", _MIRRORED)
 PreemptionCheckpointHandler = _unbuilt(
     "tf.distribute.experimental.PreemptionCheckpointHandler", "tf.train.CheckpointManager"
@@ -48,7 +49,9 @@ DenseColumn = _unbuilt("tf.__internal__.feature_column.DenseColumn", _LAYERS)
 SequenceDenseColumn = _unbuilt("tf.__internal__.feature_column.SequenceDenseColumn", _LAYERS)
 
 #: TensorFlow's module of these classes.
-coordinator = types.SimpleNamespace(ClusterCoordinator=ClusterCoordinator, RemoteValue=RemoteValue)
+coordinator = types.SimpleNamespace(
+    ClusterCoordinator=ClusterCoordinator, PerWorkerValues=PerWorkerValues, RemoteValue=RemoteValue
+)
 CheckpointInitialValueCallable = _unbuilt(
     "tf.__internal__.tracking.CheckpointInitialValueCallable",
     "tf.Variable, which a checkpoint restores once it is there",

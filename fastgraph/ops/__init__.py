@@ -16,7 +16,8 @@ The modules by theme:
 - Products: matmul, einsum.
 - Matrices: matrix_checks, matrix_diagonals, matrix_transposes, factorizations, svd_and_eigen, linear_solvers,
   factored_solvers, tridiagonal, banded_solvers, matrix_functions, single_precision_lapack.
-- Networks: nn_ops, softmax, normalization, loss_averages, ctc_loss, candidate_samplers.
+- Networks: nn_ops, softmax, normalization, loss_averages, ctc_loss, candidate_samplers,
+  recurrent_gpu.
 - Windows: convolutions, convolution_primitives, convolution_numpy, atrous_convolutions, poolings, pooling_primitives,
   pooling_numpy, fractional_pooling, patches.
 - Images: image_adjustments, image_boxes, image_colors, image_geometry, image_orientation, image_quality,

@@ -240,7 +240,9 @@ def fixed_unigram_candidate_sampler(
     n, reserved = whole(range_max, "range_max"), whole(num_reserved_ids, "num_reserved_ids")
     if len(weights) + reserved != n:
         raise invalid(f"range_max is {n}, and there are {len(weights) + reserved} classes")
-    table = _Weighted(n, [w**distortion for w in weights], reserved, int(num_shards), int(shard))  # type: ignore[arg-type]
+    table = _Weighted(
+        n, [w**distortion for w in weights], reserved, whole(num_shards, "num_shards"), whole(shard, "shard")
+    )
     return _sampled("FixedUnigramCandidateSampler", lambda: table, n, true_classes, num_true, num_sampled, unique, seed)
 
 

@@ -53,17 +53,17 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
 class _Stated:
     """A function with a gradient of its own; as a method it is bound first: the object is no argument."""
 
-    __wrapped__: Callable[..., Any]
     __fg_decorator__ = staticmethod(custom_gradient)  # for AutoGraph, which converts what is wrapped
 
     def __init__(self, f: Callable[..., Any]) -> None:
         functools.update_wrapper(self, f)
+        self._stated = f  # `__wrapped__` may become another one
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _apply_custom(self.__wrapped__, args, kwargs)
+        return _apply_custom(self._stated, args, kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> _Stated:
-        return self if instance is None else _Stated(types.MethodType(self.__wrapped__, instance))
+        return self if instance is None else _Stated(types.MethodType(self._stated, instance))
 
 
 def _apply_custom(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

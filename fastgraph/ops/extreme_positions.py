@@ -84,7 +84,8 @@ def _position(x: Array, axis: int, output_type: DType, find: Callable[..., Any],
         return np.zeros(np.delete(x.shape, axis), output_type.numpy_dtype)
     places = find(x, axis=axis)
     if x.dtype.kind == "f" or is_half(x.dtype):
-        nan = np.isnan(x) if is_half(x.dtype) else np.isnan(np.take_along_axis(x, np.expand_dims(places, axis), axis))
+        many = is_half(x.dtype) or x.ndim > 63  # axes for which NumPy takes no places
+        nan = np.isnan(x if many else np.take_along_axis(x, np.expand_dims(places, axis), axis))
         if nan.any():  # which NumPy takes for the greatest and the least
             places = find(np.where(np.isnan(x), worst(x.dtype), x), axis=axis)
     return places.astype(output_type.numpy_dtype)

@@ -88,7 +88,7 @@ class TrackableDataStructure(Trackable):
 
 
 def _is_variable(value: object) -> bool:
-    return getattr(type(value), "__fg_variable__", False) or hasattr(type(value), "_shared_name")
+    return hasattr(type(value), "_shared_name")
 
 
 def _is_layer(value: object) -> bool:
