@@ -9,6 +9,7 @@ from typing import Any
 
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import UnimplementedError
 from fastgraph.ops.python_functions import numpy_function
 
@@ -29,7 +30,7 @@ def cudnn_rnn(
     is_training: bool = True,
     time_major: bool = True,
     name: str | None = None,
-) -> tuple[Any, ...]:
+) -> tuple[Tensor, ...]:
     """Layers of recurrent cells on an NVIDIA GPU. f[t, b, i], f[l, b, h], f[l, b, h], f[p], i32[b] -> f[t, b, h], ...
 
     Raises UnimplementedError when it is run: there is no such device. Source: tf.raw_ops.CudnnRNNV3.
