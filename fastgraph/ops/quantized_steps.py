@@ -192,8 +192,13 @@ def quantized_concat(
     Source: tf.quantization.quantized_concat.
     """
     parts = [as_tensor(value) for value in values]
-    dtype = _quantized("T", parts[0].dtype)
     lows, highs = [[as_tensor(end, float32) for end in ends] for ends in (input_mins, input_maxes)]
+    if not 0 < len(parts) == len(lows) == len(highs):
+        counts = f"{len(parts)} values, {len(lows)} input_mins and {len(highs)} input_maxes"
+        raise invalid(
+            f"as many values as ends of ranges are wanted, and one at least: got {counts} [Op:QuantizedConcat]"
+        )
+    dtype = _quantized("T", parts[0].dtype)
     low, high = reduce_min(lows), reduce_max(highs)
     if _ends(dtype)[0] < 0:
         high = maximum(magnitude(low), magnitude(high))
