@@ -484,19 +484,6 @@ class Sequential(Model):
         """The layers build themselves as they are called."""
         self.built = True
 
-    def add_loss(self, losses: TensorLike | Callable[[], Any] | Sequence[Any], **kwargs: Any) -> None:
-        """Add to `losses`, as layers do; of a functional model also symbolic tensors, computed in each of its calls."""
-        given = nesting.flatten(losses)
-        symbols = [loss for loss in given if isinstance(loss, InputTensor)]
-        super().add_loss([loss for loss in given if not isinstance(loss, InputTensor)], **kwargs)
-        if not symbols:
-            return
-        if self._network is None:
-            raise ValueError(f"{symbols[0]!r} is of a functional model, and {self._name!r} is none.")
-        old = self._network
-        self._network = Network(old.structure, old.out_structure, [*old.losses, *symbols])
-        self._network_layers = self._network.layers
-
     def _outside(self, outside: str) -> str:
         """Names of weights begin with that of the layer of a Sequential model, not with what is around that."""
         return current_scope()
