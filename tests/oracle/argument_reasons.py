@@ -135,6 +135,13 @@ ROWS: list[tuple[str, str, str, str, str]] = [
     (r".*", r"axis|axes|dim|perm", "from eager", r"not traced: ", "axes are known while tracing; docs/differences.md"),
     (r"math\.(in_)?top_k", r"k", TENSORFLOW, r"3 results are not 2", "gradients to what is no float are not returned"),
     (r"math\.top_k", r"k", "unknown", r"not traced: .*last dimension that is known", "docs/differences.md says it"),
+    (
+        r"quantization\.quantized_concat",
+        r"concat_dim",
+        "from eager",
+        r"values is not InvalidArgumentError",
+        "a Function that returns the ends of the range alone does not join the steps",
+    ),
     (r"pad", r"constant_values", TENSORFLOW, r".* is not TypeError: Cannot convert", "the tensor has its dtype first"),
     (r"repeat", r"repeats", "unknown", r"InvalidArgumentError is not ValueError", "a length that only the call knows"),
     (
