@@ -46,7 +46,7 @@ _CASTS: dict[str, Any] = {
 _BLOCKS = frozenset({"block_float32", "few_float32", "tile_int64"})
 
 
-#: In machine code, what may be an instruction that gathers the signs of a vector's elements: an opcode behind a VEX prefix.
+#: In machine code, what may be an instruction that gathers the signs of a vector: an opcode behind a VEX prefix.
 _MASK_MOVES = re.compile(rb"(?:\xc5.|\xc4[\x01\x21\x41\x61\x81\xa1\xc1\xe1].)[\x50\xd7][\xc0-\xff]", re.DOTALL)
 
 
