@@ -272,3 +272,4 @@ def masked(uint32_t crc) -> int:
 
 
 include "string_loops.pxi"
+include "string_codecs.pxi"
