@@ -25,6 +25,12 @@ def determinants(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
 def suppressed(boxes: np.ndarray[Any, Any], most: int, above: float) -> np.ndarray[Any, Any]:
     """Return the rows of boxes, the best first, that have no more than `above` in common with one before."""
 
+def aligned(
+    sure: np.ndarray[Any, Any], lengths: np.ndarray[Any, Any], states: np.ndarray[Any, Any],
+    skips: np.ndarray[Any, Any], ends: np.ndarray[Any, Any], never: float, gradient: np.ndarray[Any, Any],
+) -> np.ndarray[Any, Any]:  # fmt: skip
+    """The logarithm of each sample's probability of going through its states; `gradient` less the states' shares."""
+
 def crc32c(content: Any, crc: int = 0) -> int:
     """The CRC-32C of bytes that follow those of which `crc` is the checksum."""
 
