@@ -25,6 +25,9 @@ def determinants(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
 def suppressed(boxes: np.ndarray[Any, Any], most: int, above: float) -> np.ndarray[Any, Any]:
     """Return the rows of boxes, the best first, that have no more than `above` in common with one before."""
 
+def converted(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """float16 as float32, float32 as float16: NumPy converts one by one."""
+
 def aligned(
     sure: np.ndarray[Any, Any], lengths: np.ndarray[Any, Any], states: np.ndarray[Any, Any],
     skips: np.ndarray[Any, Any], ends: np.ndarray[Any, Any], never: float, gradient: np.ndarray[Any, Any],

@@ -33,6 +33,10 @@ cdef extern from "core/native/groups.h" nogil:
 cdef extern from "core/native/suppression.h" nogil:
     int64_t fg_suppress(const float* boxes, int64_t n, int64_t room, float above, float* lines, int32_t* numbers)
 
+cdef extern from "core/native/half_floats.h" nogil:
+    int fg_widen_float16(char** operands, const int64_t* steps, char* result, int64_t n)
+    int fg_narrow_float16(char** operands, const int64_t* steps, char* result, int64_t n)
+
 cdef extern from "core/native/alignments.h" nogil:
     double fg_align(const double* sure, int64_t frames, int64_t stride, const int64_t* states, const uint8_t* skips,
                     int64_t m, const double* ends, double never, double* ahead, double* back, double* gradient)
@@ -235,6 +239,28 @@ def suppressed(cnp.ndarray boxes not None, int64_t most, float above) -> cnp.nda
     with nogil:
         count = fg_suppress(<const float*>given, n, room, above, <float*>work, <int32_t*>found)
     return numbers[:count]
+
+
+def converted(cnp.ndarray x not None) -> np.ndarray:
+    """float16 as float32, float32 as float16, rounded to nearest: NumPy converts one by one. f16[*s] -> f32[*s], or back.
+
+    Raises: ValueError for other arrays.
+    """
+    cdef bint wide = cnp.PyArray_TYPE(x) == cnp.NPY_FLOAT32
+    if not (wide or cnp.PyArray_TYPE(x) == cnp.NPY_FLOAT16) or not cnp.PyArray_IS_C_CONTIGUOUS(x):
+        raise ValueError("what is converted is float16 or float32, one after the other")
+    if not cnp.PyArray_ISBEHAVED_RO(x):
+        raise ValueError("what is converted is as the CPU has it")
+    cdef cnp.ndarray found = np.empty((<object>x).shape, np.float16 if wide else np.float32)
+    cdef char* given = <char*>cnp.PyArray_DATA(x)
+    cdef char* out = <char*>cnp.PyArray_DATA(found)
+    cdef int64_t n = cnp.PyArray_SIZE(x)
+    with nogil:
+        if wide:
+            fg_narrow_float16(&given, NULL, out, n)
+        else:
+            fg_widen_float16(&given, NULL, out, n)
+    return found
 
 
 def aligned(cnp.ndarray sure not None, cnp.ndarray lengths not None, cnp.ndarray states not None,
