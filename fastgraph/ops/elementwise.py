@@ -32,7 +32,7 @@ def widened(x: Array) -> Any:
 
 
 def rounded(x: Array, dtype: Any) -> Any:
-    """What was computed of `widened` values, as `dtype`."""
+    """Return what was computed of `widened` values, as `dtype`."""
     if dtype == np.float16 and x.dtype == np.float32 and x.size > _FEW and x.flags.c_contiguous:
         return array_loops.converted(x)
     return x.astype(dtype, copy=False)
