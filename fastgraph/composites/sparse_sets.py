@@ -5,7 +5,6 @@ Rule: the last axis holds what belongs together; rows are walked on the host, as
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,6 +16,7 @@ from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import int32, int64, string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.native.array_loops import fingerprints
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, named, whole
 from fastgraph.ops.creation import fill
@@ -24,7 +24,7 @@ from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import Array, custom, invalid, shape_text
 from fastgraph.ops.gathering import where
 from fastgraph.ops.movement import reshape, shape
-from fastgraph.ops.string_hashes import fingerprint, together
+from fastgraph.ops.string_hashes import together
 
 _REASON = "rows whose lengths are data"
 _HASH_KEY = 0xDECAFCAFFE
@@ -211,14 +211,11 @@ def size(a: SparseTensor, validate_indices: bool = True) -> Tensor:
 )  # fmt: skip
 def cross_hashed_p(*parts: Array, num_buckets: int, key: int) -> Any:
     """Every choice of one feature of each column, row by row, as a bucket: indices, values and shape."""
-
-    def bucket(choice: tuple[int, ...]) -> int:
-        code = key
-        for feature in choice:
-            code = together(code, feature & (1 << 64) - 1)
-        return code % (num_buckets or (1 << 63) - 1)
-
-    return _crossed(parts, lambda value: fingerprint(value) if isinstance(value, bytes) else value, bucket, np.int64)
+    places, columns, extents = _choices(parts)
+    codes = np.full(len(places), key, np.uint64)
+    for values, at in columns:
+        codes = together(codes, (fingerprints(values) if values.dtype == object else values).view(np.uint64)[at])
+    return places, (codes % np.uint64(num_buckets or (1 << 63) - 1)).astype(np.int64), extents
 
 
 @custom(
@@ -234,27 +231,33 @@ def cross_hashed_p(*parts: Array, num_buckets: int, key: int) -> Any:
 )
 def cross_p(*parts: Array, separator: bytes) -> Any:
     """Every choice of one feature of each column, row by row, as text: indices, values and shape."""
-    return _crossed(parts, lambda v: v if isinstance(v, bytes) else str(v).encode(), separator.join, object)
+    places, columns, extents = _choices(parts)
+    words = [values if values.dtype == object else np.array([b"%d" % v for v in values.tolist()], object)
+             for values, _ in columns]  # fmt: skip
+    chosen = [each[at].tolist() for each, (_, at) in zip(words, columns, strict=True)]
+    made = np.empty(len(places), object)
+    made[:] = [separator.join(choice) for choice in zip(*chosen, strict=True)]
+    return places, made, extents
 
 
-def _crossed(parts: Any, read: Callable[[Any], Any], join: Callable[[Any], Any], dtype: Any) -> Any:
-    """The choices of columns, given as indices, values and shapes: each `join`ed of what `read` makes of a feature."""
-    columns = []
-    for indices, values, extents in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
-        rows: list[list[Any]] = [[] for _ in range(int(extents[0]))]
-        for (row, _), value in zip(indices.tolist(), values.tolist(), strict=True):
-            rows[row].append(read(value))
-        columns.append(rows)
-    if len({len(rows) for rows in columns}) > 1:
+def _choices(parts: Any) -> tuple[Array, list[tuple[Array, Array]], Array]:
+    """The choices of columns, given as indices, values and shapes: [row, number of the choice in its row] of each, of
+    every column its values and of which of them a choice is made, and the shape. The last column's change first."""
+    given = list(zip(parts[::3], parts[1::3], parts[2::3], strict=True))
+    n = int(given[0][2][0]) if given else 0
+    if any(int(extents[0]) != n for _, _, extents in given):
         raise invalid("Expected batch sizes of the inputs to agree")
-    places, made = [], []
-    for row, lists in enumerate(zip(*columns, strict=True)):
-        for i, choice in enumerate(itertools.product(*lists)):
-            places.append([row, i])
-            made.append(join(choice))
-    most = max((place[1] + 1 for place in places), default=0)
-    extents = np.array([len(columns[0]) if columns else 0, most], np.int64)
-    return np.array(places, np.int64).reshape(-1, 2), np.array(made, dtype), extents
+    counts = [np.bincount(indices[:, 0], minlength=n) for indices, _, _ in given]
+    per_row = np.prod(counts, 0, np.int64) if given else np.zeros(0, np.int64)
+    row = np.repeat(np.arange(n), per_row)
+    number = np.arange(row.size) - np.repeat(np.cumsum(per_row) - per_row, per_row)
+    columns, left = [], number
+    for (indices, values, _), count in zip(reversed(given), reversed(counts), strict=True):
+        left, at = np.divmod(left, count[row])
+        order = np.argsort(indices[:, 0], kind="stable")
+        columns.append((values, order[(np.cumsum(count) - count)[row] + at]))
+    extents = np.array([n, per_row.max(initial=0)], np.int64)
+    return np.stack([row, number], 1), columns[::-1], extents
 
 
 def _given(inputs: Any, sparse_first: bool) -> list[Any]:

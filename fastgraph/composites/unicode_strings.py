@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import codecs
 import functools
-import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from fastgraph.core.base.dtype import int32, int64, string
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
+from fastgraph.core.native.array_loops import pieces
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, whole, word
 from fastgraph.ops.comparison import logical_and
@@ -101,11 +101,6 @@ class _Options:
         return codes, places - np.repeat(begins, lengths), lengths
 
 
-def _is_character(code: int) -> bool:
-    """Whether a number is that of a character, and no surrogate."""
-    return 0 <= code < 0xD800 or 0xE000 <= code <= 0x10FFFF
-
-
 def _output(encoding: str) -> str:
     encoding = word(encoding, "output_encoding")
     if encoding not in _OUTPUTS:
@@ -120,6 +115,17 @@ def _texts(items: list[bytes]) -> Any:
     made = np.empty(len(items), object)
     made[:] = items
     return made
+
+
+def _encoded(codes: Any, lengths: Any, codec: str) -> Any:
+    """Strings of so many characters each: all are encoded at once, and cut. i32[m], i[n] -> string[n]."""
+    text = codes.astype("<i4", copy=False).tobytes().decode("utf-32-le", "surrogatepass")
+    if codec == "utf-8":
+        widths = 1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000)
+    else:
+        widths = 2 + 2 * (codes >= 0x10000) if codec == "utf-16-be" else np.full(codes.size, 4)
+    places = np.concatenate([[0], np.cumsum(widths)])[np.cumsum(lengths)].astype(np.int64, copy=False)
+    return _texts(pieces(text.encode(codec, "surrogatepass"), places))
 
 
 def _by_rows(input: Any, parts: Callable[[Any], list[Any]], scope: str) -> list[Any]:
@@ -185,9 +191,7 @@ def unicode_split_with_offsets(
 
     def split(words: Any) -> list[Any]:
         codes, offsets, lengths = _decoded(options, words)
-        parts = host_call(
-            lambda codes: [_texts([chr(code).encode(codec) for code in codes.tolist()])], [codes], (string, [None])
-        )
+        parts = host_call(lambda codes: [_encoded(codes, np.ones(codes.size, int), codec)], [codes], (string, [None]))
         return [*parts, offsets, lengths]
 
     with name_scope(name or "UnicodeSplitWithOffsets") as scope:
@@ -205,15 +209,20 @@ def unicode_encode(
     """
     options, codec = _Options("UTF-8", errors, replacement_char), _output(output_encoding)
 
-    def text(codes: list[int]) -> bytes:
-        if errors == "strict" and not all(map(_is_character, codes)):
-            raise invalid("Code point is out of range for Unicode, or a noncharacter.")
-        known = [code if _is_character(code) else options.replacement for code in codes
-                 if errors == "replace" or _is_character(code)]  # fmt: skip
-        return "".join(map(chr, known)).encode(codec, "surrogatepass")
+    def texts(codes: Any, lengths: Any) -> Any:
+        known = (codes >= 0) & (codes < 0xD800) | (codes >= 0xE000) & (codes <= 0x10FFFF)
+        if not known.all():
+            if errors == "strict":
+                raise invalid("Code point is out of range for Unicode, or a noncharacter.")
+            if errors == "ignore":
+                before = np.concatenate([[0], np.cumsum(known)])
+                codes, lengths = codes[known], np.diff(before[np.cumsum(lengths)], prepend=0)
+            else:
+                codes = np.where(known, codes, np.int32(options.replacement))
+        return _encoded(codes, lengths, codec)
 
     def rows(codes: Any, splits: Any) -> list[Any]:
-        return [_texts([text(codes[a:b].tolist()) for a, b in itertools.pairwise(splits)])]
+        return [texts(codes[splits[0] : splits[-1]], np.diff(splits))]
 
     with name_scope(name or "UnicodeEncode"):
         if isinstance(input, RaggedTensor) and isinstance(input.values, RaggedTensor):
@@ -230,9 +239,8 @@ def unicode_encode(
             raise ValueError("input_tensor's rank must be at least 1.")
 
         def dense(codes: Any) -> list[Any]:
-            flat = _texts([text(row.tolist()) for row in codes.reshape(-1, codes.shape[-1])] if codes.shape[-1]
-                          else [b""] * int(np.prod(codes.shape[:-1])))  # fmt: skip
-            return [flat.reshape(codes.shape[:-1])]
+            n = int(np.prod(codes.shape[:-1]))
+            return [texts(codes.reshape(-1), np.full(n, codes.shape[-1])).reshape(codes.shape[:-1])]
 
         return host_call(dense, [codes], (string, codes.shape[:-1]))[0]
 
@@ -248,6 +256,10 @@ def unicode_transcode(input: TensorLike, input_encoding: str, output_encoding: s
         return input.with_flat_values(unicode_transcode(input.flat_values, input_encoding, output_encoding, *rest))
 
     def transcode(words: Any) -> list[Any]:
+        if (found := options.characters_of_all(words.reshape(-1).tolist())) is not None:
+            codes, _, lengths = found
+            surrogates = (codes >= 0xD800) & (codes < 0xE000)  # what takes the place of control characters may be one
+            return [_encoded(np.where(surrogates, np.int32(ord("?")), codes), lengths, codec).reshape(words.shape)]
         texts = ["".join(chr(code) for code, _ in options.characters(word)) for word in words.reshape(-1).tolist()]
         return [_texts([each.encode(codec, "replace") for each in texts]).reshape(words.shape)]
 

@@ -15,6 +15,7 @@ import numpy as np
 from fastgraph.core.base.dtype import as_dtype, int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import SizeLike, TensorLike
+from fastgraph.core.native import array_loops
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes, static_int
@@ -37,31 +38,6 @@ def _grad(dys: list[Any], outs: list[Any]) -> Any:
     if dys[1] is not None:
         raise LookupError("ctc_loss has no second gradient")
     return None if dys[0] is None else outs[1] * expand_dims_p(dys[0], axes=(0, 2))
-
-
-def _total(*terms: Array) -> Array:
-    """log(sum(exp(terms)))."""
-    found = terms[0]
-    for term in terms[1:]:
-        found = np.logaddexp(found, term)
-    return found
-
-
-def _moved(state: Array, skips: Array) -> Array:
-    """The probability of being in each state after a step from `state`: staying, one on, and two on where it skips."""
-    low = np.full(state[:, :1].shape, -np.inf)
-    one = np.concatenate([low, state[:, :-1]], 1)
-    two = np.concatenate([low, low, state[:, :-2]], 1)[:, : state.shape[1]]
-    return _total(state, one, np.where(skips, two, -np.inf))
-
-
-def _moved_back(state: Array, skips: Array) -> Array:
-    """As `_moved`, against time."""
-    low = np.full(state[:, :1].shape, -np.inf)
-    one = np.concatenate([state[:, 1:], low], 1)
-    skipped = np.where(skips, state, -np.inf)
-    two = np.concatenate([skipped[:, 2:], low, low], 1)[:, : state.shape[1]]
-    return _total(state, one, two)
 
 
 def _samples() -> list[Any]:
@@ -131,27 +107,13 @@ def ctc_p(logits: Array, labels: Array, label_length: Array, logit_length: Array
     states[:, 1::2] = np.where((labels >= 0) & (labels < classes), labels, blank)
     skips = np.zeros((batch, count), bool)
     skips[:, 3::2] = labels[:, 1:] != labels[:, :-1]
-    emitted = np.take_along_axis(sure, np.broadcast_to(states, (frames, batch, count)), 2)
     behind = np.arange(count) - 2 * label_length[:, None]
     ends = np.where((behind == 0) | (behind == -1), 0.0, _NEVER)
-    first = np.where(np.arange(count) < 2, 0.0, -np.inf) + np.zeros((batch, 1))
-    state = _total(first, _moved(np.full((batch, count), _NEVER), skips))
-    ahead = np.empty((frames, batch, count))
-    for t in range(frames):
-        state = (state if t == 0 else _moved(state, skips)) + emitted[t]
-        ahead[t] = state
-    chance = np.where(label_length == 0, 0.0, _NEVER)  # of no frames
-    gradient = np.zeros(logits.shape)
-    state = ends
-    for t in range(frames - 1, -1, -1):
-        running = t < logit_length
-        share = ahead[t] + state
-        share = np.exp(share - np.logaddexp.reduce(share, 1, keepdims=True))
-        for n in np.flatnonzero(running):
-            gradient[t, n] = np.exp(sure[t, n]) - np.bincount(states[n], share[n], classes)
-        if t == 0:
-            chance = np.where(running, np.logaddexp.reduce(first + state + emitted[0], 1), chance)
-        state = np.where(running[:, None], _moved_back(state + emitted[t], skips), ends)
+    runs = np.arange(frames)[:, None] < logit_length
+    gradient = np.where(runs[:, :, None], np.exp(sure), 0.0)
+    times = logit_length.astype(np.int64)
+    chance = array_loops.aligned(np.ascontiguousarray(sure), times, states, skips, ends, _NEVER, gradient)
+    chance = np.where(times > 0, chance, np.where(label_length == 0, 0.0, _NEVER))  # of no frames
     return (-chance).astype(logits.dtype), gradient.astype(logits.dtype)
 
 

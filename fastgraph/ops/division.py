@@ -16,7 +16,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, converted_like, has_dtype, named
 from fastgraph.ops.complex_numbers import conj
-from fastgraph.ops.elementwise import cast_p, widened
+from fastgraph.ops.elementwise import cast_p, rounded, widened
 from fastgraph.ops.families import Array, elementwise, public
 
 
@@ -54,8 +54,8 @@ def floordiv(x: Array, y: Array) -> Any:
     _check_divisor(y)
     if y.dtype.kind in "iu":
         return np.floor_divide(x, y)
-    quotient = np.divide(widened(x), widened(y)).astype(x.dtype)  # rounded before it is cut, as TensorFlow's is
-    return np.floor(widened(quotient)).astype(x.dtype)
+    quotient = rounded(np.divide(widened(x), widened(y)), x.dtype)  # rounded before it is cut, as TensorFlow's is
+    return rounded(np.floor(widened(quotient)), x.dtype)
 
 
 @elementwise(

@@ -30,14 +30,13 @@ def fingerprint(text: bytes) -> int:
     return int(array_loops.fingerprints(np.array(text, object))[()])
 
 
-def _mixed(value: int) -> int:
-    value &= _MASK
-    return value ^ value >> 47
+def _mixed(x: Array) -> Array:
+    return x ^ x >> np.uint64(47)
 
 
-def together(first: int, second: int) -> int:
-    """Return the fingerprint of two fingerprints in order."""
-    factor = 0xC6A4A7935BD1E995
+def together(first: Array, second: Array) -> Array:
+    """Return the fingerprints of pairs of fingerprints in order. u64[n], u64[n] -> u64[n]."""
+    factor = np.uint64(0xC6A4A7935BD1E995)
     result = (first ^ factor ^ _mixed(second * factor) * factor) * factor
     return _mixed(_mixed(result) * factor)
 

@@ -7,7 +7,6 @@ and bytes that are not stay as they are.
 from __future__ import annotations
 
 import functools
-import itertools
 import operator
 import re
 from collections.abc import Callable
@@ -271,15 +270,6 @@ def characters_p(input: Array) -> Any:
     return values, np.array([len(row) for row in rows], np.int64).reshape(input.shape)
 
 
-def _windows(row: list[bytes], width: int, between: bytes, ends: tuple[bytes, bytes], pads: int, short: bool) -> Any:
-    count = min(pads, width - 1) if pads >= 0 else width - 1
-    n = max(0, len(row) + 2 * count - width + 1)
-    if short and n == 0 and row:
-        return [between.join([ends[0]] * count + row + [ends[1]] * count)]
-    padded = [ends[0]] * count + row + [ends[1]] * count
-    return array_loops.windows(padded, width, between) if n else []
-
-
 @custom(
     op="StringNGrams",
     infer=lambda data, splits, **_: (Aval(string, (None,)), Aval(splits.dtype, splits.shape)),
@@ -301,16 +291,8 @@ def ngrams_p(
     short: bool,
 ) -> Any:  # fmt: skip
     """Neighbours of each row joined, windows of the first width first. string[n], i[r + 1] -> string[m], i[r + 1]."""
-    words, at = data.tolist(), splits.tolist()
-    out: list[bytes] = []
-    ends_at = [0]
-    for first, last in itertools.pairwise(at):
-        row = words[first:last]
-        for width in widths:
-            out += _windows(row, width, separator.encode(), ends, pads, False)
-        if short and len(out) == ends_at[-1] and row:
-            out += _windows(row, max(widths), separator.encode(), ends, pads, True)
-        ends_at.append(len(out))
-    values = np.empty(len(out), object)
-    values[:] = out
-    return values, np.array(ends_at, splits.dtype)
+    at = np.ascontiguousarray(splits, np.int64)
+    parts, ends_at = array_loops.windows(data, at, widths, separator.encode(), *ends, pads, short)
+    values = np.empty(len(parts), object)
+    values[:] = parts
+    return values, ends_at.astype(splits.dtype, copy=False)

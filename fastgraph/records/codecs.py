@@ -5,8 +5,6 @@ Rule: an op takes a whole tensor of strings; what they hold decides nothing but 
 
 from __future__ import annotations
 
-import base64
-import binascii
 import zlib
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -17,12 +15,12 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.native import array_loops
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.errors import DataLossError
 from fastgraph.ops.arguments import as_tensor, named, not_allowed, refused, whole, word
 from fastgraph.ops.families import Array, bind_named, custom, invalid
 
-_FOR_THE_WEB = bytes.maketrans(b"+/", b"-_")
 _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
 
 
@@ -32,6 +30,12 @@ def _each(function: Callable[[bytes], bytes], x: Array) -> Array:
     for i in range(flat.size):
         out[i] = function(flat[i])
     return result
+
+
+def _strings(words: list[bytes], like: Array) -> Array:
+    result = np.empty(like.size, object)
+    result[:] = words
+    return result.reshape(like.shape)
 
 
 def _same(input: Aval, **attrs: Any) -> Aval:
@@ -53,22 +57,19 @@ def _infer_raw(input: Aval, *, dtype: str, little: bool, length: int) -> Aval:
 @custom(op="DecodeRaw", infer=_infer_raw, groups=("string",), step="dynamic", reason=_REASON)
 def decode_raw_p(input: Array, *, dtype: str, little: bool, length: int) -> Any:
     """The numbers that strings are in memory; of `length` bytes each, or all of as many. string[*s] -> dtype[*s, n]."""
-    out, words = as_dtype(dtype), input.reshape(-1).tolist()
-    lengths = list(map(len, words))
-    size = length or max(lengths, default=0)
-    if min(lengths, default=size) != size or size < max(lengths, default=0):
-        if not length:
-            i = next(i for i, n in enumerate(lengths) if n != lengths[0])
-            raise invalid(
-                "DecodeRaw requires input strings to all be the same size, but element "
-                f"{i} has size {lengths[0]} != {lengths[i]}"
-            )
-        words = [input.astype(f"S{length}").tobytes()]
+    out, words = as_dtype(dtype), np.ascontiguousarray(input)
+    lengths = array_loops.lengths(words, False).reshape(-1)
+    size = length or int(lengths.max(initial=0))
+    if not length and (other := np.flatnonzero(lengths != lengths[:1])).size:
+        raise invalid(
+            "DecodeRaw requires input strings to all be the same size, but element "
+            f"{other[0]} has size {lengths[0]} != {lengths[other[0]]}"
+        )
     if size % out.size:
         raise invalid(
             f"Input to DecodeRaw has length {size} that is not a multiple of {out.size}, the size of {out.name}"
         )
-    found = np.frombuffer(bytearray(b"".join(words)), np.uint8)
+    found = array_loops.raw(words, size).reshape(-1)
     part = out.size // 2 if out.is_complex else out.size
     if not little and part > 1:
         found = np.ascontiguousarray(found.reshape(-1, part)[:, ::-1]).reshape(-1)
@@ -309,9 +310,7 @@ def decode_compressed(bytes: TensorLike, compression_type: str = "", name: str |
 @custom(op="EncodeBase64", infer=_same, groups=("string",), reason=_REASON)
 def encode_base64_p(input: Array, *, pad: bool) -> Any:
     """Strings in base64 for web addresses. string[*s] -> string[*s]."""
-    coded = [binascii.b2a_base64(word, newline=False).translate(_FOR_THE_WEB) for word in input.reshape(-1).tolist()]
-    words = coded if pad else [word.rstrip(b"=") for word in coded]
-    return np.fromiter(words, object, input.size).reshape(input.shape)
+    return _strings(array_loops.to_base64(np.ascontiguousarray(input), pad), input)
 
 
 def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> Tensor:
@@ -322,25 +321,13 @@ def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None)
     return named(name, encode_base64_p, as_tensor(input, string), pad=bool(pad))
 
 
-def _from_base64(word: bytes) -> bytes:
-    bare = word.rstrip(b"=") if len(word) % 4 == 0 and not word.endswith(b"===") else word
-    if b"=" in bare:
-        raise invalid("Invalid character found in base64.")
-    if len(bare) % 4 == 1:
-        raise invalid("Base64 string length cannot be 1 modulo 4.")
-    try:
-        return base64.b64decode(bare + b"=" * (-len(bare) % 4), b"-_", validate=True)
-    except binascii.Error:
-        raise invalid("Invalid character found in base64.") from None
-
-
 @custom(op="DecodeBase64", infer=_same, groups=("string",), reason=_REASON)
 def decode_base64_p(input: Array) -> Any:
     """The bytes that base64 for web addresses stands for. string[*s] -> string[*s]."""
-    for each in input.reshape(-1).tolist():
-        if b"+" in each or b"/" in each:
-            raise invalid("Invalid character found in base64.")
-    return _each(_from_base64, input)
+    try:
+        return _strings(array_loops.from_base64(np.ascontiguousarray(input)), input)
+    except ValueError as error:
+        raise invalid(str(error)) from None
 
 
 def decode_base64(input: TensorLike, name: str | None = None) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from typing import Any
 
 import numpy as np
@@ -290,3 +291,48 @@ def test_what_compiled_a_kernel_keeps_nothing_of_it() -> None:
     before = instructions()
     compiled(2.0)
     assert instructions() == before
+
+
+#: exp of what each row of ten has less than its largest one: LLVM holds the constants in the registers that all reach.
+ROWS_OF_TEN = """def kernel(buffers, sizes, begin, end):
+    x0 = buffers[0]
+    x1 = buffers[1]
+    for i0 in range(begin, end):
+        v0 = i0 * 10
+        v1 = rank_max_float32(float32(-inf))
+        for i1 in range(10):
+            v2 = x0[v0 + i1]
+            v1 = max_int32(v1, rank_max_float32(v2))
+        v3 = ranked_float32(v1)
+        for i1 in range(10):
+            v4 = x0[v0 + i1] - v3
+            x1[v0 + i1] = exp_float32(v4)
+    return 0
+"""
+IMPORTS = ("rank_max_float32", "max_int32", "ranked_float32", "exp_float32")
+
+
+@pytest.mark.parametrize("cpu", ["", "skylake-avx512", "znver4", "sapphirerapids"])
+def test_signs_are_gathered_from_the_register_that_holds_them(cpu: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM 22 gathers those of another register where theirs is one of AVX-512's upper sixteen."""
+    from fastgraph.compiler.cpu import object_code, target
+    from fastgraph.compiler.cpu.loader import Library, call
+    from fastgraph.compiler.program.kernel_spec import KernelSpec
+
+    host = object_code.host()
+    if not host.triple.startswith("x86_64"):
+        pytest.skip("the fault is x86-64's")
+    if cpu:
+        known = "+fma,+avx2,+avx512f,+avx512cd,+avx512bw,+avx512dq,+avx512vl"
+        extra = "" if cpu == "skylake-avx512" else ",+avx512vbmi,+avx512vbmi2"
+        monkeypatch.setattr(object_code, "host", lambda: target.Host("x86_64-unknown-linux-gnu", cpu, known + extra))
+    listing = object_code.compile_kernel(KernelSpec(ROWS_OF_TEN, ("float32", "float32"), 0, IMPORTS), "0" * 40)
+    assembly = listing.machine.emit_assembly(listing.module)
+    assert not re.search(r"movmsk\w+\s+%[xyz]mm(1[6-9]|2\d|3[01])", assembly)
+    if host.features == object_code.host().features:
+        x = np.zeros((3, 10), np.float32)
+        x[1] = np.arange(-9, 1)
+        out = np.empty_like(x)
+        library = Library(listing.code, target.symbol("0" * 40))
+        assert call(library.address, [x.ctypes.data, out.ctypes.data], [], 0, 3) == 0
+        np.testing.assert_allclose(out, np.exp(x - x.max(1, keepdims=True)), rtol=1e-6)

@@ -99,16 +99,19 @@ def test_half_floats_go_by_windows_too(dtype: str) -> None:
         np.testing.assert_array_equal(np.asarray(a, np.float32), np.asarray(b, np.float32))
 
 
-def test_the_source_does_not_grow_with_the_window() -> None:
-    lengths = []
-    for k in (5, 7):
+def test_a_kernel_is_shared_by_windows_strides_and_padding() -> None:
+    """What is written out is of one window alone, with any strides and padding."""
+
+    def source(k: int, stride: int, padding: Any) -> str:
+        dims = fg.function(lambda x: max_pool_p(x, window=(k, k), strides=(stride, stride), padding=padding))
+        x = fg.TensorSpec([2, 17, 17, 4], fg.float32)
+        dy = fg.TensorSpec(dims.get_concrete_function(x).output_shapes, fg.float32)
         gradient = fg.function(
-            lambda x, dy, k=k: max_pool_grad_p(x, dy, window=(k, k), strides=(1, 1), padding="SAME"),
-            input_signature=[fg.TensorSpec([2, 9, 9, 4])] * 2,
+            lambda x, dy: max_pool_grad_p(x, dy, window=(k, k), strides=(stride, stride), padding=padding)
         )
-        x = fg.zeros([2, 9, 9, 4])
-        with flags.override(tier="last"):
-            gradient(x, x)
-        text = gradient.get_concrete_function().explain()
-        lengths.append(text[text.index("# program of") :].count("\n"))
-    assert lengths[0] == lengths[1]
+        text = gradient.get_concrete_function(x, dy).explain()
+        return "".join(line for line in text.splitlines(True) if line.lstrip().startswith("|"))
+
+    large = {source(5, 1, "SAME"), source(7, 2, "VALID"), source(6, 2, ((1, 2), (0, 3)))}
+    small = {source(3, 1, "SAME"), source(3, 2, "VALID"), source(3, 2, ((1, 2), (0, 1)))}
+    assert len(large) == len(small) == 1 and large != small and "def kernel" in large.pop()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
+from fastgraph.core.native import array_loops
 
 LOGITS = np.random.default_rng(2).standard_normal((5, 3, 3))
 LABELS = np.array([[1, 1], [2, 0], [2, 1]])
@@ -186,3 +187,18 @@ def test_unique_labels() -> None:
         unique, which = function(labels)
         assert unique.dtype == tf.int64 and unique.numpy().tolist() == [[1, 2, 0, 0], [3, -1, 0, 0]]
         assert which.dtype == tf.int32 and which.numpy().tolist() == [[0, 1, 1, 2], [0, 0, 1, 2]]
+
+
+def test_alignments_of_other_sizes_are_refused() -> None:
+    logs, ends, skips = np.zeros((4, 2, 3)), np.zeros((2, 5)), np.zeros((2, 5), bool)
+    times, states = np.full(2, 4), np.zeros((2, 5), int)
+    for given in (
+        (logs, times + 1, states, skips, ends, 0.0, logs.copy()),
+        (logs, times, states + 3, skips, ends, 0.0, logs.copy()),
+        (logs, times, states, ~skips, ends, 0.0, logs.copy()),
+        (logs, times, states, skips, ends[:1], 0.0, logs.copy()),
+        (logs, times, states, skips, ends, 0.0, logs[:3].copy()),
+        (logs.astype("f"), times, states, skips, ends, 0.0, logs.copy()),
+    ):
+        with pytest.raises(ValueError, match="aligned|sample|state"):
+            array_loops.aligned(*given)

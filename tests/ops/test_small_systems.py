@@ -210,3 +210,20 @@ def test_a_loop_of_small_systems_has_no_host_step(rng: Any) -> None:
     with flags.override(tier="last"):
         np.testing.assert_allclose(staged(p), filtered(p), rtol=1e-5)
     assert staged.get_concrete_function(p).host_steps == 0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [33, 130])
+def test_one_column_of_larger_systems(rng: Any, dtype: str, n: int) -> None:
+    """As in a proximal step or a Gaussian process: a loop over them has no host step."""
+    a, b = rng.standard_normal((2, n, n)) / n + 2 * np.eye(n), rng.standard_normal((2, n, 1))
+    given = tf.constant(a, dtype), tf.constant(b, dtype)
+    for lower in (False, True):
+        for turned in (False, True):
+            solve = tf.function(lambda a, b: tf.linalg.triangular_solve(a, b, lower=lower, adjoint=turned))  # noqa: B023
+            half = np.tril(a) if lower else np.triu(a)
+            exact = np.linalg.solve(half.swapaxes(-1, -2) if turned else half, b)
+            with flags.override(tier="last"):
+                for found, wanted in ((solve(*given), exact), (solve(given[0][1], given[1][1]), exact[1])):
+                    np.testing.assert_allclose(found, wanted, rtol=2e-4 if dtype == "float32" else 1e-12, atol=1e-5)
+            assert solve.get_concrete_function(*given).host_steps == 0

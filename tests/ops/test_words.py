@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -390,10 +391,51 @@ def test_lengths_and_windows_of_texts() -> None:
     texts = [[b"ab", b""], ["h\u00e9\u65e5".encode(), b"\xff\x80"]]
     assert tf.strings.length(texts).numpy().tolist() == [[2, 0], [6, 2]]
     assert tf.strings.length(texts, unit="UTF8_CHAR").numpy().tolist() == [[2, 0], [3, 1]]
+    row, splits = np.array([b"a", b"", b"c"], object), np.array([0, 3, 3])
     with pytest.raises(ValueError, match="windows are of one string or more"):
-        array_loops.windows([b"a", "b"], 1, b"")
-    assert array_loops.windows([b"a", b"", b"c"], 2, b"--") == [b"a--", b"--c"]
-    assert array_loops.windows([b"a"], 2, b" ") == []
+        array_loops.windows(row, splits, (0,), b"", b"", b"", 0, False)
+    with pytest.raises(ValueError, match="beyond the strings"):
+        array_loops.windows(row, np.array([0, 4]), (1,), b"", b"", b"", 0, False)
+    found, ends = array_loops.windows(row, splits, (2,), b"--", b"", b"", 0, False)
+    assert found == [b"a--", b"--c"] and ends.tolist() == [0, 2, 2]
+    assert array_loops.windows(row[:1], splits[:1], (2,), b" ", b"", b"", 0, False)[0] == []
+
+
+def test_base64_is_pythons(rng: np.random.Generator) -> None:
+    texts = [rng.bytes(n) for n in range(70)]
+    coded = [base64.urlsafe_b64encode(text) for text in texts]
+    assert tf.io.encode_base64(texts, pad=True).numpy().tolist() == coded
+    assert tf.io.encode_base64(texts).numpy().tolist() == [each.rstrip(b"=") for each in coded]
+    for given in (coded, [each.rstrip(b"=") for each in coded]):
+        assert tf.io.decode_base64(given).numpy().tolist() == texts
+    for text, wrong in (
+        (b"ab+d", "Invalid character"),
+        (b"abcde", "1 modulo 4"),
+        (b"ab=", "Invalid"),
+        (b"====", "Inv"),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=wrong):
+            tf.io.decode_base64([text])
+
+
+@pytest.mark.parametrize("codec", ["UTF-8", "UTF-16-BE", "UTF-32-BE"])
+def test_characters_of_all_widths_in_other_encodings(codec: str) -> None:
+    texts = ["", "a", "h\u00e9", "\u65e5\u672c", "", "\U0001f600x", "\x01y"]
+    given = [text.encode() for text in texts]
+    assert tf.strings.unicode_transcode(given, "UTF-8", codec).numpy().tolist() == [
+        text.encode(codec) for text in texts
+    ]
+    codes = tf.ragged.constant([[ord(c) for c in text] for text in texts], tf.int32)
+    assert tf.strings.unicode_encode(codes, codec).numpy().tolist() == [text.encode(codec) for text in texts]
+    split = tf.strings.unicode_split_with_offsets(given, "UTF-8")[0].to_list()
+    assert split == [[c.encode() for c in text] for text in texts]
+    odd = tf.ragged.constant([[65, 0xD800, 66], [], [0x110000, -1], [67]], tf.int32)
+    assert tf.strings.unicode_encode(odd, codec, errors="ignore").numpy().tolist() == [
+        text.encode(codec) for text in ("AB", "", "", "C")
+    ]
+    assert tf.strings.unicode_encode(odd, codec, replacement_char=63).numpy().tolist() == [
+        text.encode(codec) for text in ("A?B", "", "??", "C")
+    ]
 
 
 @pytest.mark.parametrize("keys", [range(50), range(-3, 9), [5], [2**62, 7], [0, 5000], []])

@@ -46,6 +46,25 @@ _CASTS: dict[str, Any] = {
 _BLOCKS = frozenset({"block_float32", "few_float32", "tile_int64"})
 
 
+#: In machine code, what may be an instruction that gathers the signs of a vector: an opcode behind a VEX prefix.
+_MASK_MOVES = re.compile(rb"(?:\xc5.|\xc4[\x01\x21\x41\x61\x81\xa1\xc1\xe1].)[\x50\xd7][\xc0-\xff]", re.DOTALL)
+
+
+def _lacking(assembly: str) -> str:
+    """The features without which code that gathers signs is right; none where it is so, as on CPUs without AVX-512.
+
+    LLVM 22 makes one such instruction of two of AVX-512 and does not look whether it reaches their register (it reaches
+    half of the 32: another's signs are gathered), nor always whether the mask is used once more (LLVM's issue 191304,
+    pull request 198220). The two that it joins are AVX-512DQ's, and for bytes AVX-512BW's.
+    """
+    has = host().features.split(",")
+    return "".join(
+        f",-{feature}"
+        for feature, name in (("avx512dq", "vmovmsk"), ("avx512bw", "vpmovmskb"))
+        if name in assembly and f"+{feature}" in has
+    )
+
+
 class KernelError(Exception):
     """A kernel that cannot be compiled: its ops keep running by their NumPy bodies."""
 
@@ -91,6 +110,9 @@ def compile_kernel(spec: KernelSpec, key: str, vectors: bool = True) -> Listing:
         module = _put_in_place(str(module), symbol(key), machine)
     optimised = module.clone()  # making machine code changes it
     code = machine.emit_object(module)
+    if _MASK_MOVES.search(code) and (without := _lacking(machine.emit_assembly(optimised.clone()))):
+        machine = host().machine(without)
+        code = machine.emit_object(optimised.clone())
     missing = undefined_symbols(code) - ALLOWED
     if missing:
         raise KernelError(f"needs {', '.join(sorted(missing))} at run time, in the kernel\n{spec.source}")

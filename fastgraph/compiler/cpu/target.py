@@ -78,10 +78,11 @@ class Host:
         shortest = max(self.least_lanes, 128 // bits)
         return (shortest,) if widest // bits <= shortest else (shortest, widest // bits)
 
-    def machine(self) -> Any:
-        """An LLVM target machine for it. Position-independent: the loader may put code and data far apart."""
-        target = llvm.Target.from_triple(self.triple)
-        return target.create_target_machine(cpu=self.cpu, features=self.features, opt=3, reloc="pic", codemodel="small")
+    def machine(self, without: str = "") -> Any:
+        """An LLVM target machine for it, `without` features (",-avx512dq"). Position-independent: the loader may put
+        code and data far apart."""
+        target, features = llvm.Target.from_triple(self.triple), self.features + without
+        return target.create_target_machine(cpu=self.cpu, features=features, opt=3, reloc="pic", codemodel="small")
 
 
 @cache

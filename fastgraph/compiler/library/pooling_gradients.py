@@ -42,14 +42,16 @@ def pool_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     text = Text()
     sizes = {f"{name}{k}": shapes.of(v, 1 + k, 2 + k) for name, v in (("n", x), ("m", windows)) for k in range(rank)}
     sizes["c"] = shapes.of(x, rank + 1)
+    # Run-time numbers, so that a network has few such kernels: strides, padding (-1: half of what is missing), and
+    # windows that are not written out.
+    written = 1 < taps <= WRITTEN_OUT
     lines: list[str] = []
     for k in range(rank):
-        if isinstance(padding, str):
-            reach = f"(m{k} - 1) * {strides[k]} + {window[k]} - n{k}"
-            before = "0" if padding == "VALID" else text.call("max_int64", reach, "0") + " // 2"
-        else:
-            before = str(padding[k][0])
-        lines.append(f"a{k} = {before}")
+        known = (0 if padding == "VALID" else -1) if isinstance(padding, str) else padding[k][0]
+        sizes |= {f"s{k}": Size(strides[k]), f"z{k}": Size(known)} | ({} if written else {f"l{k}": Size(window[k])})
+        half = text.call("max_int64", f"(m{k} - 1) * s{k} + {window[k] if written else f'l{k}'} - n{k}", "0") + " // 2"
+        lines.append(f"a{k} = z{k} if z{k} >= 0 else {half}")
+    length = [str(w) if written else f"l{k}" for k, w in enumerate(window)]
     whole, all_windows = (" * ".join([*[f"{name}{k}" for k in range(rank)], "c"]) for name in "nm")
     number_type = "int64" if dtype in ("float64", "int64") else "int32"
     lines += [
@@ -64,7 +66,7 @@ def pool_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     apart = spread and strides == window
     inner = " * ".join([*[f"n{k}" for k in range(1, rank)], "c"])
     if spread:
-        few = " or ".join([f"m{k} * {strides[k]} - a{k} < n{k}" for k in range(rank)])
+        few = " or ".join([f"m{k} * s{k} - a{k} < n{k}" for k in range(rank)])
         lines.append("    top = n0" + (f" if {few} else 0" if apart else ""))
     else:
         lines += ["    for e in range(windows):", f"        y[image * windows + e] = {dtype}(0)"]
@@ -79,9 +81,9 @@ def pool_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
         # From the last window to the first: so the body's sums go, element of the window by element.
         put(
             f"o{k} = m{k} - 1 - p{k}",
-            f"b{k} = o{k} * {strides[k]} - a{k}",
+            f"b{k} = o{k} * s{k} - a{k}",
             f"t{k} = {text.call('max_int64', '0', f'-b{k}')}",
-            f"u{k} = {text.call('min_int64', str(window[k]), f'n{k} - b{k}')}",
+            f"u{k} = {text.call('min_int64', length[k], f'n{k} - b{k}')}",
         )
         if spread and not k:  # zeros just before they are added to, while they are near
             put(
@@ -92,13 +94,13 @@ def pool_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
             )
     here, tap, to = "image", "0", "image"
     for k in range(rank):
-        here, tap, to = f"({here} * n{k} + b{k} + r{k})", f"({tap} * {window[k]} + r{k})", f"({to} * m{k} + o{k})"
+        here, tap, to = f"({here} * n{k} + b{k} + r{k})", f"({tap} * {length[k]} + r{k})", f"({to} * m{k} + o{k})"
 
     def into(element: str, more: str) -> str:
         """The line that adds to an element of the result."""
         return f"{element} = {dtype}({f'{dtype}(0)' if apart else element} + {more})"
 
-    if 1 < taps <= WRITTEN_OUT:
+    if written:
         put(f"if {' and '.join(f't{k} == 0 and u{k} == {window[k]}' for k in range(rank))}:")
         depth += 1
         *outer, last = window
@@ -176,6 +178,6 @@ def pool_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
         put(f"for e in range(0, top * {inner}):", f"    y[image * all + e] = {dtype}(0)")
     else:
         over_window("y[to + h] = given[at + h] if place[h] == number else y[to + h]")
-    cost = (0.1 if taps <= WRITTEN_OUT else 0.4) * taps + 0.3
+    cost = (0.1 if written else 0.4) * taps + 0.3
     buffers = {"x": x, "given": given, "y": result}
     return text.kernel(buffers, sizes, lines, shapes.of(x, 0, 1), cost, (Size(1, shapes.of(windows, 1).dims),))

@@ -13,6 +13,8 @@ from fastgraph.graph.ir import Node
 
 #: Rows of a matrix at most, as in array_loops.pyx.
 MOST = 32
+#: And where there is one column to solve for: a call of BLAS by way of Python takes longer than the substitution.
+MOST_FOR_ONE = 512
 
 
 def cholesky_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
@@ -56,7 +58,8 @@ def substitution_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     """x2 with x0 x2 = x1 for triangular x0, of which there is one, or one for each x1."""
     (a, b), out = node.inputs, node.outputs[0]
     dtype, dims, given = out.aval.dtype.name, shapes.avals[a].shape or (None,), shapes.avals[b].shape or (None,)
-    if dtype not in spell.FLOATS or dims[-1] is None or not 0 < dims[-1] <= MOST:
+    single = given[-1:] == (1,)
+    if dtype not in spell.FLOATS or dims[-1] is None or not 0 < dims[-1] <= (MOST_FOR_ONE if single else MOST):
         return None
     one = len(dims) == 2
     if not one and (dims[:-2] != given[:-2] or None in given[:-2]):
@@ -83,9 +86,50 @@ for m in range(begin, end):
         for c in range(w):
             x2[row + c] = x2[row + c] / pivot
 """
+    if single and dims[-1] > MOST:
+        lines = _one_column(text, dtype, forth, turned, "0" if one else "m * n * n")
     sizes = {"n": shapes.of(a, -1), "w": shapes.of(b, -1)}
     extent, per_row = shapes.of(b, 0, -2), Size(1, sizes["n"].dims * 2 + sizes["w"].dims)
     return text.kernel({"x0": a, "x1": b, "x2": out}, sizes, lines, extent, 0.5, (per_row,))
+
+
+def _one_column(text: Text, dtype: str, forth: bool, turned: bool, first: str) -> str:
+    """Substitution for one column, along rows of x0: what precedes is summed up, or, turned, taken from the rest."""
+    order = "s" if forth else "n - 1 - s"
+    if turned:
+        return f"""
+for m in range(begin, end):
+    row = m * n
+    for i in range(n):
+        x2[row + i] = x1[row + i]
+    for s in range(n):
+        i = {order}
+        at = {first} + i * n
+        found = x2[row + i] / x0[at + i]
+        x2[row + i] = found
+        for j in range({"i + 1, n" if forth else "0, i"}):
+            x2[row + j] = x2[row + j] - x0[at + j] * found
+"""
+    return f"""
+sums = {text.call(f"local_{dtype}", "8")}
+for m in range(begin, end):
+    row = m * n
+    for s in range(n):
+        i = {order}
+        at = {first} + i * n
+        j = {"0" if forth else "i + 1"}
+        last = {"i" if forth else "n"}
+        for k in range(8):
+            sums[k] = {dtype}(0)
+        while j + 8 <= last:
+            for k in range(8):
+                sums[k] = sums[k] + x0[at + j + k] * x2[row + j + k]
+            j = j + 8
+        total = (sums[0] + sums[4]) + (sums[1] + sums[5]) + ((sums[2] + sums[6]) + (sums[3] + sums[7]))
+        for k in range(j, last):
+            total = total + x0[at + k] * x2[row + k]
+        x2[row + i] = (x1[row + i] - total) / x0[at + i]
+"""
 
 
 def solution_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:

@@ -25,6 +25,15 @@ def determinants(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
 def suppressed(boxes: np.ndarray[Any, Any], most: int, above: float) -> np.ndarray[Any, Any]:
     """Return the rows of boxes, the best first, that have no more than `above` in common with one before."""
 
+def converted(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """float16 as float32, float32 as float16: NumPy converts one by one."""
+
+def aligned(
+    sure: np.ndarray[Any, Any], lengths: np.ndarray[Any, Any], states: np.ndarray[Any, Any],
+    skips: np.ndarray[Any, Any], ends: np.ndarray[Any, Any], never: float, gradient: np.ndarray[Any, Any],
+) -> np.ndarray[Any, Any]:  # fmt: skip
+    """The logarithm of each sample's probability of going through its states; `gradient` less the states' shares."""
+
 def crc32c(content: Any, crc: int = 0) -> int:
     """The CRC-32C of bytes that follow those of which `crc` is the checksum."""
 
@@ -52,8 +61,23 @@ def lengths(words: np.ndarray[Any, Any], characters: bool) -> np.ndarray[Any, An
 def numbers(words: np.ndarray[Any, Any], real: bool) -> np.ndarray[Any, Any] | None:
     """The number that each string says; None if one is not written as C writes numbers."""
 
-def windows(row: list[bytes], width: int, between: bytes) -> list[bytes]:
-    """As many strings as there are windows of so many neighbours: these, joined."""
+def to_base64(words: np.ndarray[Any, Any], pad: bool) -> list[bytes]:
+    """Each string in base64 for web addresses, filled up to fours or not."""
+
+def from_base64(words: np.ndarray[Any, Any]) -> list[bytes]:
+    """Return the bytes that base64 for web addresses stands for. Raises ValueError for what is none."""
+
+def raw(words: np.ndarray[Any, Any], size: int) -> np.ndarray[Any, Any]:
+    """The bytes of strings, each cut or filled up with zeros to so many."""
+
+def pieces(text: bytes, ends: np.ndarray[Any, Any]) -> list[bytes]:
+    """A text in pieces that end there."""
+
+def windows(
+    words: np.ndarray[Any, Any], splits: np.ndarray[Any, Any], widths: tuple[int, ...], between: bytes, left: bytes,
+    right: bytes, pads: int, short: bool,
+) -> tuple[list[bytes], np.ndarray[Any, Any]]:  # fmt: skip
+    """Neighbours of each row joined, and where each row's end."""
 
 def edits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], ends: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """How many insertions, deletions and exchanges make each row of a one of b, which end there."""

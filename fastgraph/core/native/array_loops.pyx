@@ -1,5 +1,5 @@
 """Loops that NumPy has not: rows combined by their numbers, different elements, small systems, boxes that overlap,
-checksums of bytes, fingerprints and parts of strings.
+alignments, checksums of bytes, fingerprints and parts of strings.
 
 Rule: sizes are checked here before C touches memory, which it does without the GIL where there is much of it.
 """
@@ -32,6 +32,14 @@ cdef extern from "core/native/groups.h" nogil:
 
 cdef extern from "core/native/suppression.h" nogil:
     int64_t fg_suppress(const float* boxes, int64_t n, int64_t room, float above, float* lines, int32_t* numbers)
+
+cdef extern from "core/native/half_floats.h" nogil:
+    int fg_widen_float16(char** operands, const int64_t* steps, char* result, int64_t n)
+    int fg_narrow_float16(char** operands, const int64_t* steps, char* result, int64_t n)
+
+cdef extern from "core/native/alignments.h" nogil:
+    double fg_align(const double* sure, int64_t frames, int64_t stride, const int64_t* states, const uint8_t* skips,
+                    int64_t m, const double* ends, double never, double* ahead, double* back, double* gradient)
 
 cdef extern from *:
     """
@@ -233,6 +241,66 @@ def suppressed(cnp.ndarray boxes not None, int64_t most, float above) -> cnp.nda
     return numbers[:count]
 
 
+def converted(cnp.ndarray x not None) -> np.ndarray:
+    """float16 as float32, float32 as float16, rounded to nearest: NumPy converts one by one. f16[*s] -> f32[*s], or back.
+
+    Raises: ValueError for other arrays.
+    """
+    cdef bint wide = cnp.PyArray_TYPE(x) == cnp.NPY_FLOAT32
+    if not (wide or cnp.PyArray_TYPE(x) == cnp.NPY_FLOAT16) or not cnp.PyArray_IS_C_CONTIGUOUS(x):
+        raise ValueError("what is converted is float16 or float32, one after the other")
+    if not cnp.PyArray_ISBEHAVED_RO(x):
+        raise ValueError("what is converted is as the CPU has it")
+    cdef cnp.ndarray found = np.empty((<object>x).shape, np.float16 if wide else np.float32)
+    cdef char* given = <char*>cnp.PyArray_DATA(x)
+    cdef char* out = <char*>cnp.PyArray_DATA(found)
+    cdef int64_t n = cnp.PyArray_SIZE(x)
+    with nogil:
+        if wide:
+            fg_narrow_float16(&given, NULL, out, n)
+        else:
+            fg_widen_float16(&given, NULL, out, n)
+    return found
+
+
+def aligned(cnp.ndarray sure not None, cnp.ndarray lengths not None, cnp.ndarray states not None,
+            cnp.ndarray skips not None, cnp.ndarray ends not None, double never, cnp.ndarray gradient not None):
+    """The logarithm of each sample's probability of going through its states in so many frames; the states' shares of each
+    frame are taken from `gradient`. f64[t, n, c], i64[n], i64[n, m], bool[n, m], f64[n, m], f64[t, n, c] -> f64[n].
+
+    ends: of ending in a state; never: of beginning where one cannot. 0 for no frames. Raises: ValueError for other arrays.
+    """
+    cdef int64_t frames, n, c, m, i, k
+    for each, rank, kind in ((sure, 3, cnp.NPY_FLOAT64), (gradient, 3, cnp.NPY_FLOAT64), (lengths, 1, cnp.NPY_INT64),
+                             (states, 2, cnp.NPY_INT64), (skips, 2, cnp.NPY_BOOL), (ends, 2, cnp.NPY_FLOAT64)):
+        if each.ndim != rank or each.dtype.num != kind or not each.flags.c_contiguous:
+            raise ValueError("what is aligned is contiguous, of other dtypes or ranks than these")
+    frames, n, c, m = sure.shape[0], sure.shape[1], sure.shape[2], states.shape[1]
+    given = {(<object>each).shape for each in (states, skips, ends)}
+    if given != {(n, m)} or (<object>lengths).shape != (n,) or (<object>gradient).shape != (<object>sure).shape or m < 1:
+        raise ValueError("what is aligned has other sizes")
+    if n and ((<object>lengths).min() < 0 or (<object>lengths).max() > frames or (<object>skips)[:, :2].any()):
+        raise ValueError("a sample has more frames than there are, or skips what is before its first state")
+    if n and ((<object>states).min() < 0 or (<object>states).max() >= c):
+        raise ValueError("a state is no class")
+    cdef cnp.ndarray found = np.zeros(n), room = np.empty((frames + 1, m))
+    cdef double* total = <double*>cnp.PyArray_DATA(found)
+    cdef double* ahead = <double*>cnp.PyArray_DATA(room)
+    cdef const double* logs = <const double*>cnp.PyArray_DATA(sure)
+    cdef double* shares = <double*>cnp.PyArray_DATA(gradient)
+    cdef const int64_t* times = <const int64_t*>cnp.PyArray_DATA(lengths)
+    cdef const int64_t* classes = <const int64_t*>cnp.PyArray_DATA(states)
+    cdef const uint8_t* skipped = <const uint8_t*>cnp.PyArray_DATA(skips)
+    cdef const double* ending = <const double*>cnp.PyArray_DATA(ends)
+    with nogil:
+        for i in range(n):
+            k = i * m
+            if times[i]:
+                total[i] = fg_align(logs + i * c, times[i], n * c, classes + k, skipped + k, m, ending + k, never, ahead,
+                                    ahead + frames * m, shares + i * c)
+    return found
+
+
 # CRC-32C, the checksum of TensorFlow's files: of all that lends its bytes, without the GIL where they are many.
 
 cdef enum:
@@ -272,3 +340,4 @@ def masked(uint32_t crc) -> int:
 
 
 include "string_loops.pxi"
+include "string_codecs.pxi"

@@ -208,31 +208,6 @@ def numbers(cnp.ndarray words not None, bint real) -> np.ndarray | None:
     return found
 
 
-def windows(list row not None, int64_t width, bytes between not None) -> list:
-    """As many strings as there are windows of so many neighbours: these, joined."""
-    cdef int64_t i, k, total, gap = len(between), n = len(row) - width + 1
-    cdef list made = []
-    cdef char* p
-    cdef bytes part
-    if width < 1 or not all([type(each) is bytes for each in row]):
-        raise ValueError("windows are of one string or more")
-    for i in range(n):
-        total = gap * (width - 1)
-        for k in range(i, i + width):
-            total += PyBytes_GET_SIZE(row[k])
-        part = PyBytes_FromStringAndSize(NULL, total)
-        p = PyBytes_AS_STRING(part)
-        for k in range(i, i + width):
-            if k > i and gap:
-                memcpy(p, PyBytes_AS_STRING(between), gap)
-                p += gap
-            total = PyBytes_GET_SIZE(row[k])
-            memcpy(p, PyBytes_AS_STRING(row[k]), total)
-            p += total
-        made.append(part)
-    return made
-
-
 def edits(cnp.ndarray a not None, cnp.ndarray b not None, cnp.ndarray ends not None) -> np.ndarray:
     """How many insertions, deletions and exchanges make each row of a one of b, which end there.
 
