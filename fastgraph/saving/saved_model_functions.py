@@ -147,23 +147,24 @@ class RestoredDataset(TrackableResource):
 
     def held(self, library: Library, bound: Sequence[Any]) -> Held:
         """Return what stands for it in graphs. `bound`: what its function takes. Raises NotFoundError if it is none."""
-        if self._held is None:
+        if self._held is not None:
+            return self._held
 
-            def make() -> Any:
-                trace: Any = current_trace()
-                parameters = field_of(library[self.name].signature, "input_arg", [])
-                given = [_bound(trace, each) for each in bound]
-                values = {f"{each.name}:0": value for each, value in zip(parameters, given, strict=True)}
-                body = Body(field_of(library[self.name], "node_def", []), values, library)
-                body.run()
-                found = body.tensor(next(iter(library[self.name].ret.values())))
-                if not isinstance(found, Held):
-                    raise NotFoundError(None, None, f"Function {self.name} makes a resource that has no equal here")
-                return found.value
+        def make() -> Any:
+            trace: Any = current_trace()
+            parameters = field_of(library[self.name].signature, "input_arg", [])
+            given = [_bound(trace, each) for each in bound]
+            values = {f"{each.name}:0": value for each, value in zip(parameters, given, strict=True)}
+            body = Body(field_of(library[self.name], "node_def", []), values, library)
+            body.run()
+            found: Any = body.tensor(next(iter(library[self.name].ret.values())))
+            if not isinstance(found, Held):
+                raise NotFoundError(None, None, f"Function {self.name} makes a resource that has no equal here")
+            return found.value
 
-            with init_scope():
-                self._held = Held(Function(make, autograph=False)())
-        return self._held
+        with init_scope():
+            self._held = found = Held(Function(make, autograph=False)())
+        return found
 
 
 def _bound(trace: GraphTrace, held: Any) -> Any:

@@ -128,6 +128,7 @@ class _Loader:
         )
         self.concrete: dict[str, RestoredConcreteFunction] = {}
         self.made: dict[int, Any] = {}
+        self.making: list[int] = []  # the datasets that something asks for, one for the next
         self.setters: dict[int, Callable[..., None]] = {}  # of objects of registered classes, by identity
         self.of_saver = {
             number
@@ -348,7 +349,12 @@ class _Loader:
         if isinstance(found, Asset):
             return found.asset_path
         if isinstance(found, RestoredDataset):
-            return found.held(self.library, [self._held(each) for each in self._bound_numbers(found.name)])
+            if number in self.making or len(self.making) > 100:
+                raise InvalidArgumentError(None, None, f"object {number} is a dataset that is made of itself")
+            self.making.append(number)
+            bound = [self._held(each) for each in self._bound_numbers(found.name)]
+            self.making.pop()
+            return found.held(self.library, bound)
         if not isinstance(found, EagerTensor | str):
             raise InvalidArgumentError(None, None, f"a function is bound to object {number}, which is {found!r}")
         return found

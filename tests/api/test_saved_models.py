@@ -140,6 +140,19 @@ def test_functions_that_go_over_datasets_are_not_saved_and_the_error_names_their
         tf.saved_model.save(module, str(tmp_path))
 
 
+def test_a_dataset_that_is_made_of_itself_is_refused(folder: Path, tmp_path: Path) -> None:
+    content = (folder / "dataset_loops" / "model" / "saved_model.pb").read_bytes()
+    message = KINDS["SavedModel"].FromString(content)
+    objects: Any = message.meta_graphs[0].object_graph_def
+    number = next(i for i, node in enumerate(objects.nodes) if node.WhichOneof("kind") == "resource")
+    maker = next(each for each in objects.nodes[number].children if each.local_name == "_create_resource")
+    (name,) = objects.nodes[maker.node_id].function.concrete_functions
+    objects.concrete_functions[name].bound_inputs.append(number)
+    (tmp_path / "saved_model.pb").write_bytes(message.SerializeToString())
+    with pytest.raises(tf.errors.InvalidArgumentError, match="made of itself"):
+        tf.saved_model.load(tmp_path)
+
+
 @pytest.mark.parametrize(("op", "wanted"), [("Add", [5.0, 7.0]), ("Mul", [4.0, 10.0]), ("Div", [4.0, 2.5])])
 def test_sparse_and_dense_in_operations_of_tensorflows(op: str, wanted: list[float]) -> None:
     inputs = [tf.constant([[0, 1], [1, 0]], tf.int64), tf.constant([4.0, 5.0]), tf.constant([2, 2], tf.int64)]
