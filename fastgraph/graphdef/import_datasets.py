@@ -10,11 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fastgraph.api import namespaces
+from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.core.base import nesting
 from fastgraph.core.registry import get, public_function
+from fastgraph.core.tensor import Tensor, convert
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_lists import TensorList
-from fastgraph.graphdef.import_values import fixed, fixed_text
+from fastgraph.graphdef.import_values import attribute, fixed, fixed_text
+from fastgraph.graphdef.messages import Message
 from fastgraph.ops.families import bind_named
 
 if TYPE_CHECKING:
@@ -36,10 +39,10 @@ def _public(name: str) -> Any:
 
 
 def leaves(element: Any) -> list[Any]:
-    """Return the values of an element, one after the other; a dataset among them as what holds it."""
+    """Return the values of an element, one after the other; a dataset or RaggedTensor among them as what holds it."""
     if type(element) is tuple:
         return [leaf for part in element for leaf in leaves(part)]
-    return [Held(element) if hasattr(element, "element_spec") else element]
+    return [element if isinstance(element, Tensor | TensorList) else Held(element)]
 
 
 def _element(values: Sequence[Any]) -> tuple[Any, ...]:
@@ -274,6 +277,21 @@ def _nothing(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) ->
     return bind_named(name, get("no_op"), (), {})
 
 
+def _ragged(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    *splits, values = [convert(each) for each in inputs]
+    for each in reversed(splits):
+        values = RaggedTensor.from_row_splits(values, each, validate=False)
+    return leaves(values)
+
+
+def _parts(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    value = inputs[0].value if isinstance(inputs[0], Held) else inputs[0]
+    splits = value.nested_row_splits if isinstance(value, RaggedTensor) else ()
+    if len(splits) != attrs["output_ragged_rank"] or isinstance(value, TensorList):
+        raise NotFoundError(None, None, f"Node '{name}': variants that become ragged here have no equal here")
+    return [*splits, value.flat_values if splits else value]
+
+
 #: Those that give a dataset.
 MADE: dict[str, Make] = {
     "AssertCardinalityDataset": lambda body, name, inputs, attrs: inputs[0].value.apply(
@@ -342,12 +360,19 @@ _OTHERS: dict[str, Make] = {
     "OptionalHasValue": lambda body, name, inputs, attrs: public_function("identity")(
         inputs[0].value.has_value(), name=name
     ),
+    "RaggedTensorFromVariant": _parts,
+    "RaggedTensorToVariant": _ragged,
     "ReduceDataset": _reduce,
 }  # fmt: skip
 
 SERVED = frozenset({*MADE, *_OTHERS})
-#: Results that are not an operation's first; all others are, or a list that is all it gives.
-PLACES = {"deleter": 1}
+
+
+def place(node: Message, argument: str) -> int:
+    """Return at which of an operation's results the one of this name is, or begins where it is a list."""
+    if argument == "output_dense_values":
+        return int(attribute(node.attr["output_ragged_rank"]))
+    return 1 if argument == "deleter" else 0
 
 
 def results(body: Body, name: str, op: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:

@@ -229,7 +229,7 @@ class Body:
         at = 0
         known = None if node is None else results_of(node.op)
         if node is not None and node.op in import_datasets.SERVED:
-            at = import_datasets.PLACES.get(argument, 0)
+            at = import_datasets.place(node, argument)
         elif known is None and self.counts.get(name, 1) > 1:
             raise invalid(f"Node '{name}': which result of {self.nodes[name].op} '{argument}' is, is not known")
         for output in known or ():

@@ -72,7 +72,24 @@ def dataset_methods(tf: Any) -> Case:
     def counted(n: Any) -> Any:
         return data.range(n).batch(3).cardinality(), data.from_tensors(n).map(lambda x: x + 1).get_single_element()
 
-    every = shuffled, windows, grouped, interleaved, in_parallel, padded, chosen, sampled, others, scanned, counted
+    def uneven(n: Any) -> Any:
+        made = data.from_tensor_slices(tf.ragged.constant([[1], [2, 3], []], dtype=tf.int64)).batch(2)
+        return listed(made.map(lambda rows: tf.reduce_sum(rows, axis=1) * n))
+
+    every = (
+        shuffled,
+        windows,
+        grouped,
+        interleaved,
+        in_parallel,
+        padded,
+        chosen,
+        sampled,
+        others,
+        scanned,
+        counted,
+        uneven,
+    )
     return functions(tf, *every)
 
 
