@@ -278,7 +278,8 @@ def _nothing(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) ->
 
 
 def _ragged(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    *splits, values = [convert(each) for each in inputs]
+    splits: list[Any] = [convert(each) for each in inputs]
+    values: Any = splits.pop()
     for each in reversed(splits):
         values = RaggedTensor.from_row_splits(values, each, validate=False)
     return leaves(values)

@@ -119,7 +119,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
         "functions, decorators, exports), tracked containers, Dimensions, classes that are revived",
     ),
     (
-        155_300,
+        155_400,
         "datasets and iterators of saved graphs, lists of datasets, entries of indices without messages",
     ),
 )
