@@ -282,7 +282,10 @@ class Dataset(Combinations):
             seeds: tuple[int, int] | None = generators.seeds(count(seed))
         else:
             seeds = generators.next_seeds()
-        reshuffle = reshuffle_each_iteration is not False
+        return self._shuffled(buffer_size, seeds, reshuffle_each_iteration is not False)
+
+    def _shuffled(self, buffer_size: TensorLike, seeds: tuple[int, int] | None, reshuffle: bool) -> Dataset:
+        """Return `shuffle` with the two seeds that its operation has."""
         return made(shuffling.Shuffle, self, count(buffer_size), seed=seeds, reshuffle=reshuffle)
 
     def prefetch(self, buffer_size: TensorLike, name: str | None = None) -> Dataset:

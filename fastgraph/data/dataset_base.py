@@ -5,6 +5,7 @@ Rule: what `made` is given may be symbolic while a graph is traced; then the dat
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,10 +17,10 @@ from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.base.type_specs import NoneTensorSpec, TensorSpec
 from fastgraph.core.conversion import unsupported
-from fastgraph.core.tensor import Tensor, convert, current_trace, from_array, init_scope
+from fastgraph.core.tensor import Tensor, as_array, convert, current_trace, from_array, init_scope
 from fastgraph.data import dataset_ops, element_functions, transformations
 from fastgraph.data.element_specs import InElements, OfElements, common, flat, normalized, packed, spec_of, tensor_specs
-from fastgraph.data.handles import HANDLE, owned, resolve
+from fastgraph.data.handles import HANDLE, owned, resolve, together
 from fastgraph.data.iterators import NumpyIterator, OwnedIterator, found
 from fastgraph.data.options import Options
 from fastgraph.data.sources import INFINITE, Cursor, Described, Source
@@ -88,6 +89,18 @@ class DatasetBase(InElements):
         if self.source is None or current_trace() is not None:
             return self
         return self.made_as(self.source, None, from_array(owned(self.source), None, False))
+
+    def _stacked(self, datasets: list[Any]) -> Any:
+        """Return a list of datasets, this one the first, as one value. Raises ValueError for unlike ones."""
+        elements = [each._as_element() for each in datasets]
+        try:
+            spec = functools.reduce(common, [each.element_spec for each in datasets])
+        except TypeError:
+            raise unsupported(self) from None
+        if any(each.source is None or current_trace() is not None for each in datasets):
+            return self.made_as(None, spec, dataset_ops.stacked([each.handle for each in elements]))
+        handles = together([as_array(each.handle) for each in elements])
+        return self.made_as(None, spec, from_array(handles, None, False))
 
     # -- iteration
 

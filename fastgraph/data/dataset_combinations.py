@@ -391,7 +391,12 @@ class Combinations(DatasetBase):
     ) -> Dataset:
         """Return random numbers i64[] in [0, 2**32), for ever; the same ones in every pass unless it says otherwise."""
         seeds = generators.next_seeds() if seed is None else generators.seeds(count(seed))
-        return made(shuffling.Random, seed=seeds, again=bool(rerandomize_each_iteration))
+        return Combinations._random(seeds, bool(rerandomize_each_iteration))
+
+    @staticmethod
+    def _random(seeds: tuple[int, int] | None, again: bool) -> Dataset:
+        """Return `random` with the two seeds that its operation has."""
+        return made(shuffling.Random, seed=seeds, again=again)
 
     @staticmethod
     def counter(

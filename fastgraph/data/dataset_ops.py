@@ -16,7 +16,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, as_array, bind, convert, current_state, init_scope
 from fastgraph.data.element_specs import tensor_specs
-from fastgraph.data.handles import Handled, owned, resolve
+from fastgraph.data.handles import Handled, owned, resolve, together
 from fastgraph.data.sources import Cursor
 from fastgraph.data.transformations import element_at
 from fastgraph.errors import OutOfRangeError
@@ -90,6 +90,17 @@ def make_dataset(*operands: Array, recipe: int) -> Any:
     """A dataset made of others and of numbers. t[*s]... -> i64[]."""
     with init_scope():
         return owned(resolve(recipe).build(operands))
+
+
+@custom(infer=lambda *handles: Aval(int64, (len(handles),)), groups=("-",), effect="host", reason=_REASON)
+def stack_datasets(*handles: Array) -> Any:
+    """Several datasets as one tensor, which keeps them. i64[]... -> i64[n]."""
+    return together(list(handles))
+
+
+def stacked(handles: list[Any]) -> Any:
+    """Return the handles of datasets as one tensor, when the graph runs."""
+    return bind(get("stack_datasets"), tuple(handles), {})
 
 
 class Recipe(Handled):

@@ -52,6 +52,10 @@ class InElements:
         """Return what an element holds."""
         raise NotImplementedError
 
+    def _stacked(self, datasets: list[Any]) -> Any:
+        """Return what an element holds of a list of such, this one the first."""
+        raise NotImplementedError
+
 
 def normalized(value: object) -> Any:
     """Return the structure with a tensor for each leaf (lists are leaves, None stays). Raises ValueError for others."""
@@ -65,6 +69,8 @@ def normalized(value: object) -> Any:
         return None
     if isinstance(value, InElements):
         return value._as_element()
+    if isinstance(value, list) and value and all(isinstance(each, InElements) for each in value):
+        return value[0]._stacked(value)
     if isinstance(value, Tensor) or isinstance(getattr(value, "_type_spec", None), TypeSpec):
         return convert(value) if hasattr(value, "__fg_cell__") else value
     return convert(value, _dtype_of_arrays(value)) if isinstance(value, list) else convert(value)

@@ -15,7 +15,7 @@ import numpy as np
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int64
-from fastgraph.core.base.type_specs import TensorSpec
+from fastgraph.core.base.type_specs import NoneTensorSpec, TensorSpec
 from fastgraph.core.tensor import as_array, from_array
 from fastgraph.data.element_functions import Map
 from fastgraph.data.element_leaves import Dense, batched, kinds_of, sliced, stacked, unbatched
@@ -398,6 +398,8 @@ class Rebatch(Batch):
 
 def _divides(size: int, spec: Any) -> bool:
     """Whether the first axis of what a spec describes is known and some times `size` long."""
+    if isinstance(spec, NoneTensorSpec):
+        return True
     rows = spec.shape[0] if spec.shape.rank else None
     return rows is not None and rows % size == 0
 

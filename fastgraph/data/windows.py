@@ -254,9 +254,10 @@ def _padded_shape(value: Any) -> TensorShape:
         value = np.array(value)  # no vector: an error
     if isinstance(value, np.ndarray):
         if value.ndim != 1 or value.dtype.kind not in "iu":
+            given = value.tolist()
             its = f"shape was {value.shape}" if value.ndim != 1 else f"element type was {as_dtype(value.dtype).name}"
             raise (ValueError if value.ndim != 1 else TypeError)(
-                f"Padded shape {value} must be a `tf.int64` vector tensor, but its {its}."
+                f"Padded shape {given} must be a `tf.int64` vector tensor, but its {its}."
             )
         value = value.tolist()
     if isinstance(value, int):

@@ -32,6 +32,20 @@ def field_of(message: Message, name: str, default: object = None) -> Any:
     return message.__dict__.get(name, default)
 
 
+def settled(definition: Message) -> Message:
+    """A message whose fields, and those of its functions, can be read one by one."""
+    definition._set()
+    held = field_of(definition, "library")
+    functions = [] if held is None else field_of(held, "function", [])
+    bodies = [field_of(function, "node_def", []) for function in functions]
+    for messages in ([] if held is None else [held], functions, field_of(definition, "node", []), *bodies):
+        for message in messages:
+            asked = message.__dict__.get("")
+            if asked and not all(isinstance(each, Later) for each in asked.values()):
+                message._set()
+    return definition
+
+
 def attribute(message: Message) -> Any:
     """Return an AttrValue as the table has it: a number, str, DType, Dims, tensor, name of a function, or a list."""
     for field, value in message._set():

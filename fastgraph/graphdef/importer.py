@@ -25,13 +25,15 @@ from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_trace
 from fastgraph.errors import NotFoundError, OpError
 from fastgraph.graph import control_flow
 from fastgraph.graph.ir import Node
+from fastgraph.graphdef import import_datasets
 from fastgraph.graphdef.graph_view import Graph
 from fastgraph.graphdef.import_calls import CustomGradient, Library
+from fastgraph.graphdef.import_datasets import Held
 from fastgraph.graphdef.import_lists import TensorList
 from fastgraph.graphdef.import_ops import COMPOSITES, VARIANTS, Broadcast, sum_over_broadcast
 from fastgraph.graphdef.import_resources import RESOURCES
-from fastgraph.graphdef.import_values import attribute, attributes, field_of
-from fastgraph.graphdef.message_types import Enum, Later
+from fastgraph.graphdef.import_values import attribute, attributes, field_of, settled
+from fastgraph.graphdef.message_types import Enum
 from fastgraph.graphdef.messages import GraphDef, Message
 from fastgraph.graphdef.op_table import Dims, Unreadable, read, results_of, rows_for, signatures
 from fastgraph.graphdef.wire_format import parsed
@@ -61,7 +63,7 @@ def _import(
 ) -> list[Any] | None:
     serialize = getattr(graph_def, "SerializeToString", None)
     if isinstance(graph_def, GraphDef):
-        definition = _settled(graph_def)
+        definition = settled(graph_def)
     elif isinstance(graph_def, bytes):
         definition = parsed(graph_def, "GraphDef")
     elif serialize is not None:
@@ -134,20 +136,6 @@ def _mapped(given: dict[str, Any], resources: set[str], name: str | None) -> dic
     return found
 
 
-def _settled(definition: Message) -> Message:
-    """A message whose fields, and those of its functions, can be read one by one."""
-    definition._set()
-    held = field_of(definition, "library")
-    functions = [] if held is None else field_of(held, "function", [])
-    bodies = [field_of(function, "node_def", []) for function in functions]
-    for messages in ([] if held is None else [held], functions, field_of(definition, "node", []), *bodies):
-        for message in messages:
-            asked = message.__dict__.get("")
-            if asked and not all(isinstance(each, Later) for each in asked.values()):
-                message._set()
-    return definition
-
-
 def _dtype_of(node: Message) -> Any:
     return getattr(node.attr.get("dtype"), "type", None)
 
@@ -159,7 +147,7 @@ def _full(name: str) -> str:
 RESOURCE = Enum("DT_RESOURCE")
 #: Attributes that are types alone: what they are read as does not depend on what is known of the inputs.
 _PLAIN = frozenset({"T", "Tidx", "Treal", "Tcomplex"})
-_OWN = (TensorList, Broadcast, Table, Cell)  # what is no tensor here
+_OWN = (TensorList, Broadcast, Table, Cell, Held)  # what is no tensor here
 _OLD_LOOPS = frozenset({"Enter", "Exit", "Merge", "NextIteration", "RefSwitch", "Switch"})
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -240,7 +228,9 @@ class Body:
         node = self.nodes.get(name)
         at = 0
         known = None if node is None else results_of(node.op)
-        if known is None and self.counts.get(name, 1) > 1:
+        if node is not None and node.op in import_datasets.SERVED:
+            at = import_datasets.place(node, argument)
+        elif known is None and self.counts.get(name, 1) > 1:
             raise invalid(f"Node '{name}': which result of {self.nodes[name].op} '{argument}' is, is not known")
         for output in known or ():
             if output.name == argument:
@@ -368,10 +358,12 @@ class Body:
 
     def _results(self, node: Message, given: list[str], attrs: dict[str, Any]) -> Any:
         name, op = node.name, node.op
-        if op == "Identity" and isinstance(held := self.lazy(given[0]), TensorList | Table | Cell):
+        if op == "Identity" and isinstance(held := self.lazy(given[0]), TensorList | Table | Cell | Held):
             return held
         if op == "PrintV2" and given[0].partition(":")[0] in self.texts:
             return self._print(given[0].partition(":")[0], attrs)
+        if op in import_datasets.SERVED:
+            return import_datasets.results(self, name, op, [self.lazy(each) for each in given], attrs)
         if op in RESOURCES:
             return RESOURCES[op](self.library, name, [self.tensor(each) for each in given], attrs)
         if op == "IdentityN" and (stated := self.library.gradients.get(attrs.get("_gradient_op_type", ""))) is not None:
@@ -447,7 +439,7 @@ def _aval(tensor: Tensor) -> Aval:
     """Return what is known of a tensor, its value too."""
     if isinstance(tensor, Cell):
         return Aval(dtypes.resource, ())
-    if isinstance(tensor, TensorList):
+    if isinstance(tensor, TensorList | Held):
         return Aval(dtypes.variant, ())
     if isinstance(tensor, Table):
         return Aval(dtypes.resource, ())
@@ -478,7 +470,7 @@ def _if(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _while(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    resources = {i: each for i, each in enumerate(inputs) if isinstance(each, Table | Cell)}
+    resources = {i: each for i, each in enumerate(inputs) if isinstance(each, Table | Cell | Held)}
     if not resources:
         return _loop(body, name, inputs, attrs, lambda function, values: body.function(function, values))
 
@@ -593,5 +585,5 @@ def unserved(library: Library, roots: Iterable[str], nodes: Iterable[Message] = 
 
 def is_served(op: str) -> bool:
     """Whether a type of operation has an equal here."""
-    known = op in _SERVED or op in STRUCTURE or op in RESOURCES or op in COMPOSITES or op in VARIANTS
+    known = any(op in each for each in (_SERVED, STRUCTURE, RESOURCES, import_datasets.SERVED, COMPOSITES, VARIANTS))
     return known or (op in signatures() and bool(rows_for(op)))

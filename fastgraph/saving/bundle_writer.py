@@ -6,7 +6,7 @@ import os
 import secrets
 import struct
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Self
 
@@ -21,7 +21,17 @@ from fastgraph.graphdef.message_types import KINDS
 from fastgraph.graphdef.messages import Message
 from fastgraph.graphdef.wire_format import parsed, serialized, varint
 from fastgraph.saving.table_files import entries_of, table
-from fastgraph.saving.tensor_bundle import BEHIND, BINARY, PIECE, Slice, bundle_files, shard_name, slice_key, words
+from fastgraph.saving.tensor_bundle import (
+    BEHIND,
+    BINARY,
+    PIECE,
+    PlainEntry,
+    Slice,
+    bundle_files,
+    shard_name,
+    slice_key,
+    words,
+)
 
 
 class BundleWriter:
@@ -34,7 +44,7 @@ class BundleWriter:
 
     def __init__(self, prefix: str, n_shards: int = 1) -> None:
         self.prefix = os.fspath(prefix)
-        self._entries: dict[bytes, Message] = {}
+        self._entries: dict[bytes, Message | PlainEntry] = {}
         self._mark = f".tempstate{secrets.randbits(64)}"
         self._n_shards = _free_number(self.prefix, n_shards)
         self._shards: list[str] = []
@@ -84,6 +94,8 @@ class BundleWriter:
         array = _array(value, None)
         kind = as_dtype(array.dtype)
         full = self._entries.get(key.encode())
+        if isinstance(full, PlainEntry):
+            raise ValueError(f"Adding duplicate key: {key}")
         if full is None:
             full = self._entries[key.encode()] = _entry(kind, shape)
         full.slices.append(_slice_message(extents, shape))
@@ -92,7 +104,6 @@ class BundleWriter:
     def _add(self, key: bytes, array: np.ndarray, dtype: DType) -> None:
         if key in self._entries or not key:
             raise ValueError(f"Adding duplicate key: {key.decode(errors='replace')}")
-        entry = _entry(dtype, array.shape)
         start = self._size
         if dtype is string:
             parts, crc = _strings(array)
@@ -105,14 +116,9 @@ class BundleWriter:
                 piece = flat[at : at + PIECE]
                 crc = crc32c(piece, crc)
                 self._write(piece)
-        if len(self._shards) > 1:
-            entry.shard_id = len(self._shards) - 1
-        if start:
-            entry.offset = start
-        if self._size > start:
-            entry.size = self._size - start
-        entry.crc32c = masked(crc)
-        self._entries[key] = entry
+        shard = len(self._shards) - 1
+        dims = tuple(map(int, array.shape))
+        self._entries[key] = PlainEntry(dtype.code, dims, shard, start, self._size - start, masked(crc))
 
     def _write(self, part: Any) -> None:
         view = memoryview(part)
@@ -128,10 +134,14 @@ class BundleWriter:
             self.discard()
             raise error_of(self._temporary, error) from None
 
+    def _serialized(self) -> Iterator[tuple[bytes, bytes]]:
+        for key, entry in self._entries.items():
+            yield key, entry.bytes() if isinstance(entry, PlainEntry) else serialized(entry)
+
     def finish(self) -> None:
         """Make the bundle be there, on the disk, at once and whole."""
         header = KINDS["BundleHeader"](num_shards=self._n_shards, version=KINDS["VersionDef"](producer=1))
-        entries = [(b"", serialized(header)), *((key, serialized(e)) for key, e in sorted(self._entries.items()))]
+        entries = [(b"", serialized(header)), *sorted(self._serialized())]
         try:
             self._close()
             with raising_for(self._temporary_index), open(self._temporary_index, "wb") as file:

@@ -15,11 +15,12 @@ from fastgraph.core.base.locks import Lock
 from fastgraph.core.base.shapes import Aval, compatible
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.native.buffer import Cell
-from fastgraph.core.tensor import EagerTensor, Tensor, convert
-from fastgraph.errors import InvalidArgumentError, OpError
+from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_trace, init_scope
+from fastgraph.errors import InvalidArgumentError, NotFoundError, OpError
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace
 from fastgraph.graphdef.import_calls import Library
+from fastgraph.graphdef.import_datasets import Held
 from fastgraph.graphdef.import_values import dtype_of, field_of
 from fastgraph.graphdef.importer import Body
 from fastgraph.graphdef.messages import Message
@@ -29,6 +30,7 @@ from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import Function
 from fastgraph.staging.signature import cache_keys
 from fastgraph.staging.signature.traced_signature import Signature
+from fastgraph.state.tracking import TrackableResource
 
 _BUILT = frozenset({"_trace", "_structure", "_runner", "_cell_names", "_flat", "_single", "_kept"})
 
@@ -134,6 +136,35 @@ class RestoredConcreteFunction(ConcreteFunction):
     def fitted(self, leaves: list[Any]) -> list[Any]:
         """Return the tensors of a call as the graph takes them."""
         return self._fitted(leaves)
+
+
+class RestoredDataset(TrackableResource):
+    """A dataset that functions captured: one function of the library makes it, once something asks for it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._held: Held | None = None
+
+    def held(self, library: Library, bound: Sequence[Any]) -> Held:
+        """Return what stands for it in graphs. `bound`: what its function takes. Raises NotFoundError if it is none."""
+        if self._held is not None:
+            return self._held
+
+        def make() -> Any:
+            trace: Any = current_trace()
+            parameters = field_of(library[self.name].signature, "input_arg", [])
+            given = [_bound(trace, each) for each in bound]
+            values = {f"{each.name}:0": value for each, value in zip(parameters, given, strict=True)}
+            body = Body(field_of(library[self.name], "node_def", []), values, library)
+            body.run()
+            found: Any = body.tensor(next(iter(library[self.name].ret.values())))
+            if not isinstance(found, Held):
+                raise NotFoundError(None, None, f"Function {self.name} makes a resource that has no equal here")
+            return found.value
+
+        with init_scope():
+            self._held = found = Held(Function(make, autograph=False)())
+        return found
 
 
 def _bound(trace: GraphTrace, held: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.tensor import EagerTensor, init_scope
 from fastgraph.errors import InvalidArgumentError, NotFoundError, OpError
+from fastgraph.graphdef import import_datasets
 from fastgraph.graphdef.import_calls import CustomGradient, Library
 from fastgraph.graphdef.import_resources import RESOURCES
 from fastgraph.graphdef.import_values import attribute, attributes, dims_of, dtype_of, field_of
@@ -23,6 +24,7 @@ from fastgraph.saving import saved_model_files as files
 from fastgraph.saving.saved_model_functions import (
     ArgumentNames,
     RestoredConcreteFunction,
+    RestoredDataset,
     RestoredFunction,
     signature_of,
 )
@@ -126,6 +128,7 @@ class _Loader:
         )
         self.concrete: dict[str, RestoredConcreteFunction] = {}
         self.made: dict[int, Any] = {}
+        self.making: list[int] = []  # the datasets that something asks for, one for the next
         self.setters: dict[int, Callable[..., None]] = {}  # of objects of registered classes, by identity
         self.of_saver = {
             number
@@ -149,7 +152,7 @@ class _Loader:
         for number, node in enumerate(self.saved):
             self._connect(number, node)
         for name, concrete in self.concrete.items():
-            numbers = field_of(self.traces[name], "bound_inputs", [])
+            numbers = self._bound_numbers(name)
             concrete.bound = [self._held(number) for number in numbers]
             concrete.objects = [self._node(number) for number in numbers]
         self._enter_gradients()
@@ -157,6 +160,11 @@ class _Loader:
             self._restore()
         self._fill_tables()
         return self._root()
+
+    def _bound_numbers(self, function: str) -> list[int]:
+        """The objects that a function takes besides its arguments."""
+        found: list[int] = field_of(self.traces[function], "bound_inputs", [])
+        return found
 
     def _root(self) -> Any:
         root = self.made[0]
@@ -312,6 +320,12 @@ class _Loader:
                         if said.get("shared_name", "") in _NAMELESS:  # else functions may name it, as ours do
                             said["shared_name"] = f"{name}/{maker.name}"
                         return RestoredTable(RESOURCES[maker.op](self.library, maker.name, [], said))
+                if name in self.traces and any(
+                    maker.op in import_datasets.MADE
+                    for inner in self.library.reached((name,))
+                    for maker in field_of(self.library[inner], "node_def", [])
+                ):
+                    return RestoredDataset(name)
         raise NotFoundError(None, None, f"object {number} is a resource of a kind that has no equal here")
 
     _MAKERS: ClassVar[dict[str, Callable[[_Loader, int, Message], Any]]] = {
@@ -334,6 +348,13 @@ class _Loader:
             return found._table
         if isinstance(found, Asset):
             return found.asset_path
+        if isinstance(found, RestoredDataset):
+            if number in self.making or len(self.making) > 100:
+                raise InvalidArgumentError(None, None, f"object {number} is a dataset that is made of itself")
+            self.making.append(number)
+            bound = [self._held(each) for each in self._bound_numbers(found.name)]
+            self.making.pop()
+            return found.held(self.library, bound)
         if not isinstance(found, EagerTensor | str):
             raise InvalidArgumentError(None, None, f"a function is bound to object {number}, which is {found!r}")
         return found

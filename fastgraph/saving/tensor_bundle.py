@@ -17,7 +17,7 @@ import struct
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from fastgraph.core.base.file_errors import raising_for
 from fastgraph.core.native.array_loops import crc32c, masked
 from fastgraph.errors import DataLossError, InvalidArgumentError, NotFoundError, UnimplementedError
 from fastgraph.graphdef.messages import Message
-from fastgraph.graphdef.wire_format import parsed
+from fastgraph.graphdef.wire_format import field, parsed, varint
 from fastgraph.saving.table_files import entries_of
 
 PIECE = 1 << 18  # bytes read or written at once: a piece stays in the CPU's cache between checksum and copy
@@ -78,6 +78,69 @@ def _signed(number: int) -> bytes:
     return (number & ((1 << 8 * size) - 1) ^ ones).to_bytes(size, "big")
 
 
+class PlainEntry(NamedTuple):
+    """A BundleEntry of a tensor that is kept whole: what an index of many small tensors is full of."""
+
+    dtype: int
+    dims: tuple[int, ...]
+    shard_id: int
+    offset: int
+    size: int
+    crc32c: int
+    slices: tuple[()] = ()
+
+    def bytes(self) -> bytes:
+        """Return the bytes of the message."""
+        sizes = [b"\x08" + varint(size) if size else b"" for size in self.dims]
+        numbers = ((b"\x18", self.shard_id), (b"\x20", self.offset), (b"\x28", self.size))
+        found = b"\x08" + varint(self.dtype) + field(2, b"".join([field(2, size) for size in sizes]))
+        found += b"".join([mark + varint(number) for mark, number in numbers if number])
+        return found + (b"\x35" + struct.pack("<I", self.crc32c) if self.crc32c else b"")
+
+
+_WORD = struct.Struct("<I")
+
+
+def plain_entry(content: bytes) -> PlainEntry | None:
+    """Return the entry whose message these bytes are, None if it says anything else or says it in another way."""
+    found = [0, 0, 0, 0, 0, 0]  # by the numbers of fields, of which 2 is the shape
+    dims: list[int] = []
+    crc = at = 0
+    try:
+        while at < len(content):
+            mark = content[at]
+            if mark == 0x35:
+                crc, at = _WORD.unpack_from(content, at + 1)[0], at + 5
+                continue
+            number, at = _varint(content, at + 1)
+            if mark in (0x08, 0x18, 0x20, 0x28):
+                found[mark >> 3] = number
+            elif mark == 0x12 and not dims:
+                end = at + number
+                while at < end:  # each size is a message of at most one number
+                    if content[at] != 0x12:
+                        return None
+                    size = 0
+                    if content[at + 1]:
+                        if content[at + 2] != 0x08:
+                            return None
+                        size, after = _varint(content, at + 3)
+                        if after != at + 2 + content[at + 1]:
+                            return None
+                    dims.append(size)
+                    at += 2 + content[at + 1]
+                if at != end:
+                    return None
+            else:
+                return None
+    except (IndexError, ValueError, struct.error):
+        return None
+    fits = at == len(content) > 0 and len(dims) <= 254 and found[1] < 128 and max(found, default=0) < 1 << 62
+    if not fits or max(dims, default=0) >= 1 << 62:
+        return None
+    return PlainEntry(found[1], tuple(dims), found[3], found[4], found[5], crc)
+
+
 # -- Reading
 
 
@@ -108,6 +171,7 @@ class BundleReader:
             raise InvalidArgumentError(None, None, f"{path}: made for later versions than this one (1)")
         self._raw = raw
         self._parsed: dict[bytes, Message] = {}
+        self._plain: dict[str, PlainEntry] = {}
         self._files: dict[int, int] = {}
         self._sizes: dict[int, int] = {}
 
@@ -133,9 +197,19 @@ class BundleReader:
             found = self._parsed[key] = _parsed(raw, "BundleEntry", f"{self.prefix}.index: {name}")
         return found
 
+    def _entry_of(self, key: str) -> Message | PlainEntry:
+        """The entry of a key, without a message where it says no more than one of a whole tensor does."""
+        found = self._plain.get(key)
+        if found is None:
+            found = plain_entry(self._raw.get(key.encode(), b""))
+            if found is None:
+                return self.entry(key)
+            self._plain[key] = found
+        return found
+
     def dtype_and_shape(self, key: str) -> tuple[DType, tuple[int, ...]]:
         """Return dtype and shape. Raises NotFoundError, UnimplementedError if there is no such dtype here."""
-        entry = self.entry(key)
+        entry = self._entry_of(key)
         try:
             return from_code(int(entry.dtype)), _dims(entry, key)
         except KeyError:
@@ -143,7 +217,7 @@ class BundleReader:
 
     def n_bytes(self, key: str) -> int:
         """Return how many bytes of the files are the tensor's."""
-        entry = self.entry(key)
+        entry = self._entry_of(key)
         if entry.slices:
             return sum(self._part(key, each).size for each in entry.slices)
         return int(entry.size)
@@ -152,7 +226,7 @@ class BundleReader:
 
     def read(self, key: str) -> np.ndarray:
         """Return a tensor, checked, as an array of its own; strings are bytes in an array of objects."""
-        entry = self.entry(key)
+        entry = self._entry_of(key)
         dims = _dims(entry, key)
         if not entry.slices:
             return self._read(entry, key)
@@ -170,7 +244,7 @@ class BundleReader:
 
     def read_into(self, key: str, memory: memoryview) -> bool:
         """Read a tensor that `verify` found whole into memory of its size; whether it lies so in the file."""
-        entry = self.entry(key)
+        entry = self._entry_of(key)
         if entry.slices or (self.header.endianness == 1) != (sys.byteorder == "big"):
             return False
         self._fill(entry, key, np.frombuffer(memory, np.uint8), checked=False)
@@ -178,7 +252,7 @@ class BundleReader:
 
     def verify(self, key: str) -> None:
         """Read a tensor and keep nothing of it. Raises DataLossError if it is not whole."""
-        entry = self.entry(key)
+        entry = self._entry_of(key)
         for each in [entry] if not entry.slices else [part for part, _ in self._slices(entry, key)]:
             code = int(each.dtype)
             if code in (_STRING, _VARIANT):
@@ -191,7 +265,7 @@ class BundleReader:
     def _part(self, key: str, piece: Message) -> Message:
         return self._entry(slice_key(key, _extents(piece)), f"{key} (slice {_extents(piece)})")
 
-    def _slices(self, entry: Message, key: str) -> Iterator[tuple[Message, tuple[slice, ...]]]:
+    def _slices(self, entry: Message | PlainEntry, key: str) -> Iterator[tuple[Message, tuple[slice, ...]]]:
         """The entries of a tensor's slices, and where these lie in it."""
         dims = _dims(entry, key)
         for piece in entry.slices:
@@ -204,7 +278,7 @@ class BundleReader:
                 raise DataLossError(None, None, f"{key}: slice {extents} does not fit a tensor of shape {dims}")
             yield part, place
 
-    def _read(self, entry: Message, key: str) -> np.ndarray:
+    def _read(self, entry: Message | PlainEntry, key: str) -> np.ndarray:
         """The tensor of an entry without slices."""
         dims, code = _dims(entry, key), int(entry.dtype)
         if code in (_STRING, _VARIANT):
@@ -216,7 +290,7 @@ class BundleReader:
         self._fill(entry, key, found.reshape(-1).view(np.uint8))
         return found.byteswap() if (self.header.endianness == 1) != (sys.byteorder == "big") else found
 
-    def _located(self, entry: Message, key: str, itemsize: int = 0) -> None:
+    def _located(self, entry: Message | PlainEntry, key: str, itemsize: int = 0) -> None:
         """Open the shard of an entry. Raises DataLossError if its bytes are not there, or too many or few."""
         if itemsize and entry.size != math.prod(_dims(entry, key)) * itemsize:
             text = f"{key}: {entry.size} bytes stored, and a tensor of shape {_dims(entry, key)} has others"
@@ -234,7 +308,7 @@ class BundleReader:
                 f"{self._sizes[number]}",
             )  # fmt: skip
 
-    def _fill(self, entry: Message, key: str, target: np.ndarray, checked: bool = True) -> None:
+    def _fill(self, entry: Message | PlainEntry, key: str, target: np.ndarray, checked: bool = True) -> None:
         """Read an entry's bytes into `target`; into a smaller one again and again, for the checksum alone."""
         file, begin, crc = self._files[entry.shard_id], entry.offset, 0
         at, end, again = begin, begin + entry.size, target.size < entry.size
@@ -255,7 +329,7 @@ class BundleReader:
         if checked and masked(crc) != entry.crc32c:
             raise _wrong_checksum(self.prefix, key, entry.crc32c, masked(crc))
 
-    def _bytes(self, entry: Message, key: str) -> bytes:
+    def _bytes(self, entry: Message | PlainEntry, key: str) -> bytes:
         parts, at, end = [], entry.offset, entry.offset + entry.size
         while at < end:
             with raising_for(self.prefix, f"{key}: "):
@@ -266,7 +340,7 @@ class BundleReader:
             at += len(part)
         return b"".join(parts)
 
-    def _strings(self, entry: Message, key: str, n: int) -> np.ndarray:
+    def _strings(self, entry: Message | PlainEntry, key: str, n: int) -> np.ndarray:
         """The strings of an entry (of variants, as they are serialized). -> object[n]"""
         if n > entry.size:  # each has a length
             raise DataLossError(None, None, f"{key}: {n} strings cannot be in {entry.size} bytes")
@@ -310,7 +384,9 @@ def _parsed(content: bytes, kind: str, where: str) -> Message:
         raise DataLossError(None, None, f"{where}: {error}") from None
 
 
-def _dims(entry: Message, key: str) -> tuple[int, ...]:
+def _dims(entry: Message | PlainEntry, key: str) -> tuple[int, ...]:
+    if isinstance(entry, PlainEntry):
+        return entry.dims
     dims = tuple([int(dim.size) for dim in entry.shape.dim])
     if any(size < 0 for size in dims) or len(dims) > 254:
         raise DataLossError(None, None, f"{key}: a tensor of shape {dims}")

@@ -1,4 +1,4 @@
-"""Which of a checkpoint's files a tensor goes to."""
+"""Which of a checkpoint's files a tensor goes to, and the entries of its index."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
+from fastgraph.graphdef.wire_format import parsed, serialized
+from fastgraph.saving import bundle_writer
+from fastgraph.saving.tensor_bundle import PlainEntry, plain_entry
 
 experimental = tf.train.experimental
 
@@ -150,3 +153,27 @@ def test_what_a_policy_is_told(tmp_path: Path) -> None:
     each = found["a/.ATTRIBUTES/VARIABLE_VALUE"]
     assert (each.dtype, each.shape, each.slice_spec, each.device.task) == (tf.float32, [4, 6], "", 0)
     assert experimental.MaxShardSizePolicy(3).max_shard_size == 3
+
+
+def test_entries_of_whole_tensors_are_the_messages(rng: np.random.Generator) -> None:
+    sizes = [0, 1, 5, 127, 128, 1 << 40]
+    for _ in range(300):
+        dims = tuple(sizes[i] for i in rng.integers(0, 6, rng.integers(0, 5)))
+        shard, offset, size = (int(rng.choice([0, 3, 200, 1 << 33])) for _ in range(3))
+        kind = tf.as_dtype(str(rng.choice(["float32", "string", "bfloat16"])))
+        message = bundle_writer._entry(kind, dims)
+        for name, number in (("shard_id", shard & 255), ("offset", offset), ("size", size)):
+            if number:
+                setattr(message, name, number)
+        message.crc32c = 1 << 31
+        entry = PlainEntry(kind.code, dims, shard & 255, offset, size, 1 << 31)
+        assert entry.bytes() == serialized(message)
+        content = bytearray(entry.bytes())
+        assert plain_entry(bytes(content)) == entry
+        content[rng.integers(len(content))] = rng.integers(256)
+        found = plain_entry(bytes(content))  # None, or as the message has it
+        if found is not None:
+            read = parsed(bytes(content), "BundleEntry")
+            assert found[0] == int(read.dtype) and found[2:6] == (read.shard_id, read.offset, read.size, read.crc32c)
+            assert found.dims == tuple(int(dim.size) for dim in read.shape.dim) and not read.slices
+    assert plain_entry(b"") is None and plain_entry(b"\x08\x01\x3a\x00") is None

@@ -218,3 +218,28 @@ def test_unbatch_of_other_sizes():
         made = Dataset.from_generator(lambda s=second: iter([([1, 2], s)]), output_signature=(unknown, unknown))
         with pytest.raises(errors.InvalidArgumentError, match=text):
             all_of(made.unbatch())
+
+
+def test_lists_of_datasets_are_one_component():
+    kept = Dataset.from_tensors([Dataset.range(3), Dataset.range(4)])
+    assert kept.element_spec == fg.data.DatasetSpec(fg.TensorSpec((), fg.int64), [2])
+    assert [int(x) for x in kept.unbatch().flat_map(lambda x: x)] == [0, 1, 2, 0, 1, 2, 3]
+    named = Dataset.from_tensor_slices({"a": [Dataset.range(3)]})
+    assert [[int(y) for y in x["a"]] for x in named] == [[0, 1, 2]]
+    with pytest.raises(ValueError, match="unsupported type"):
+        Dataset.from_tensors([Dataset.range(3), Dataset.from_tensors(1.0)])
+
+    @fg.function
+    def total(n):
+        found = fg.constant(0, fg.int64)
+        for each in Dataset.from_tensors([Dataset.range(n), Dataset.range(4)]).unbatch():
+            found += each.reduce(fg.constant(0, fg.int64), lambda a, b: a + b)
+        return found
+
+    assert int(total(fg.constant(3, fg.int64))) == 9
+
+
+def test_batches_of_other_sizes_with_none():
+    pairs = Dataset.range(4).map(lambda x: (x, None)).batch(4, drop_remainder=True).rebatch([2, 2])
+    assert pairs.element_spec[0] == fg.TensorSpec([2], fg.int64)
+    assert [x.numpy().tolist() for x, _ in pairs] == [[0, 1], [2, 3]]

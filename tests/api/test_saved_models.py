@@ -29,7 +29,7 @@ ARCHIVE = Path(__file__).parents[1] / "oracle" / "saved_models.tar.xz"
 LOADED = (
     "affine", "several_traces", "nested_modules", "structures", "signatures", "branches", "tensor_arrays",
     "table_of_file", "mutable_table", "ragged", "custom_gradients", "training_step", "keras3_functional_exported",
-    "keras2_lstm_saved", "v1_table",
+    "keras2_lstm_saved", "v1_table", "dataset_methods", "dataset_loops",
 )  # fmt: skip
 SAVED = ("affine", "several_traces", "nested_modules", "signatures", "hash_table", "captured_constants")
 
@@ -129,6 +129,28 @@ def test_operations_without_an_equal_are_those_of_the_list() -> None:
     text = (Path(__file__).parents[2] / "docs" / "unserved_ops.md").read_text(encoding="utf-8")
     words = [word for line in text.splitlines()[5:] if not line.startswith("#") for word in line.split()]
     assert len(words) > 500 and not [word for word in words if is_served(word)], "what is served leaves the list"
+
+
+def test_functions_that_go_over_datasets_are_not_saved_and_the_error_names_their_operations(tmp_path: Path) -> None:
+    module = tf.Module()
+    module.f = tf.function(
+        lambda n: tf.data.Dataset.range(n).reduce(n, lambda a, b: a + b), [tf.TensorSpec([], tf.int64)]
+    )
+    with pytest.raises(ValueError, match="MakeDataset"):
+        tf.saved_model.save(module, str(tmp_path))
+
+
+def test_a_dataset_that_is_made_of_itself_is_refused(folder: Path, tmp_path: Path) -> None:
+    content = (folder / "dataset_loops" / "model" / "saved_model.pb").read_bytes()
+    message = KINDS["SavedModel"].FromString(content)
+    objects: Any = message.meta_graphs[0].object_graph_def
+    number = next(i for i, node in enumerate(objects.nodes) if node.WhichOneof("kind") == "resource")
+    maker = next(each for each in objects.nodes[number].children if each.local_name == "_create_resource")
+    (name,) = objects.nodes[maker.node_id].function.concrete_functions
+    objects.concrete_functions[name].bound_inputs.append(number)
+    (tmp_path / "saved_model.pb").write_bytes(message.SerializeToString())
+    with pytest.raises(tf.errors.InvalidArgumentError, match="made of itself"):
+        tf.saved_model.load(tmp_path)
 
 
 @pytest.mark.parametrize(("op", "wanted"), [("Add", [5.0, 7.0]), ("Mul", [4.0, 10.0]), ("Div", [4.0, 2.5])])

@@ -213,6 +213,11 @@ def auto_shard(dataset: Any, num_workers: int, index: int, num_replicas: Any = N
     return dataset if policy is policies.OFF else dataset.shard(num_workers, index)
 
 
+def legacy_snapshot(path: str, compression: str | None = None, mode: str | None = None, **_: Any) -> Any:
+    """The snapshot before today's: how its files lie is not there, that they are written and read is."""
+    return lambda dataset: dataset if mode == "passthrough" else dataset.snapshot(path, compression or "")
+
+
 class Defun:
     """A function of tensors of given dtypes, as one decorates it."""
 
@@ -251,6 +256,7 @@ OWN: dict[str, Any] = {
     "data.util.structure.type_spec_from_value": lambda value: element_specs.spec_of(element_specs.normalized(value)),
     "data.util.structure.get_flat_tensor_shapes": lambda spec: [leaf.shape for leaf in _flat_specs(spec)],
     "data.util.structure.get_flat_tensor_types": lambda spec: [leaf.dtype for leaf in _flat_specs(spec)],
+    "data.experimental.ops.snapshot.legacy_snapshot": legacy_snapshot,
     "data.experimental.ops.snapshot.COMPRESSION_NONE": "",
     "data.experimental.ops.snapshot.COMPRESSION_GZIP": "GZIP",
     "data.experimental.ops.snapshot.COMPRESSION_SNAPPY": "SNAPPY",

@@ -27,6 +27,8 @@ class Case(NamedTuple):
 CASES: dict[str, Callable[[Any], Case]] = {}
 #: Cases of Keras, which is the oracle's own: by name.
 KERAS: dict[str, Callable[[Any], Case]] = {}
+#: Cases of datasets, which are read here and not written: by name.
+DATASETS: dict[str, Callable[[Any], Case]] = {}
 
 
 def case(function: Callable[[Any], Case]) -> Callable[[Any], Case]:

@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.oracle.saved_model_cases import CASES, KERAS, Case
+import tests.oracle.saved_model_datasets  # fills DATASETS
+from tests.oracle.saved_model_cases import CASES, DATASETS, KERAS, Case
 
 with contextlib.suppress(ImportError):
     import tests.oracle.saved_model_keras  # noqa: F401  # fills KERAS where TensorFlow is
@@ -161,7 +162,7 @@ def compare(tf: Any, root: Any, folder: str) -> str:
 def make(folder: str, only: list[str]) -> None:
     """Save all cases, and note what their calls give."""
     tf = library()
-    for name, function in {**CASES, **KERAS}.items():
+    for name, function in {**CASES, **KERAS, **DATASETS}.items():
         if only and name not in only:
             continue
         here = os.path.join(folder, name)

@@ -1,0 +1,384 @@
+"""Datasets and iterators of GraphDefs: each operation is the method of tf.data that writes it.
+
+Rule: a dataset is no tensor, and what holds one (`Held`) stands in its place. Its elements are flat tuples of tensors,
+lists of tensors and datasets, as the operations' functions take them. Operations that open files have no equal here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fastgraph.api import namespaces
+from fastgraph.composites.ragged_tensor import RaggedTensor
+from fastgraph.core.base import nesting
+from fastgraph.core.registry import get, public_function
+from fastgraph.core.tensor import Tensor, convert
+from fastgraph.errors import NotFoundError
+from fastgraph.graphdef.import_lists import TensorList
+from fastgraph.graphdef.import_values import attribute, fixed, fixed_text
+from fastgraph.graphdef.messages import Message
+from fastgraph.ops.families import bind_named
+
+if TYPE_CHECKING:
+    from fastgraph.graphdef.importer import Body
+
+#: The nodes around, the node's name, its inputs and its attributes.
+Make = Callable[["Body", str, list[Any], dict[str, Any]], Any]
+
+
+class Held:
+    """The place of a dataset, an iterator or an Optional while a graph is built."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _public(name: str) -> Any:
+    return getattr(namespaces.file_module("data"), name)
+
+
+def leaves(element: Any) -> list[Any]:
+    """Return the values of an element, one after the other; a dataset or RaggedTensor among them as what holds it."""
+    if type(element) is tuple:
+        return [leaf for part in element for leaf in leaves(part)]
+    return [element if isinstance(element, Tensor | TensorList) else Held(element)]
+
+
+def _element(values: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple([value.value if isinstance(value, Held) else value for value in values])
+
+
+def _function(body: Body, name: str, captured: Sequence[Any]) -> Callable[..., list[Any]]:
+    """Return a function of the library as one of elements, which takes `captured` besides."""
+    return lambda *element: body.function(name, [*leaves(element), *captured])
+
+
+def _flag(value: Any, name: str) -> bool:
+    return bool(fixed(value, f"Node '{name}': whether a remainder is dropped"))
+
+
+def _flags(value: str) -> bool | None:
+    return {"true": True, "false": False}.get(value)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Datasets
+
+
+def _slices(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return _public("Dataset").from_tensor_slices(_element(inputs))
+
+
+def _tensors(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return _public("Dataset").from_tensors(_element(inputs))
+
+
+def _range(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return _public("Dataset").range(*inputs, output_type=attrs["output_types"][0])
+
+
+def _map(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any], *, fixed_inputs: int = 1) -> Any:
+    """A map; of the parallel ones the number of calls comes last."""
+    dataset, *rest = inputs
+    number = rest.pop() if fixed_inputs == 2 else attrs.get("num_parallel_calls")
+    call = _function(body, attrs["f"], rest)
+    ordered = _flags(attrs.get("deterministic", "default"))
+    return dataset.value.map(lambda *element: _element(call(*element)), number, ordered)
+
+
+def _parallel_map(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return _map(body, name, inputs, attrs, fixed_inputs=2)
+
+
+def _map_and_batch(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    *rest, size, calls, drop = inputs
+    return _map(body, name, [*rest, calls], attrs, fixed_inputs=2).batch(size, _flag(drop, name))
+
+
+def _of_predicate(method: str) -> Make:
+    def make(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        dataset, *captured = inputs
+        call = _function(body, attrs["predicate"], captured)
+        return getattr(dataset.value, method)(lambda *element: call(*element)[0])
+
+    return make
+
+
+def _flat_map(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    dataset, *captured = inputs
+    call = _function(body, attrs["f"], captured)
+    return dataset.value.flat_map(lambda *element: call(*element)[0].value)
+
+
+def _interleave(behind: int) -> Make:
+    """Interleaved datasets; `behind` inputs after what the function captured: the cycle, the block, and what helps."""
+
+    def make(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        dataset, *captured = inputs[:-behind]
+        said = inputs[-behind:]
+        call = _function(body, attrs["f"], captured)
+        return dataset.value.interleave(lambda *element: call(*element)[0].value, said[0], said[1])
+
+    return make
+
+
+def _padded_batch(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    dataset, size, *rest = inputs
+    n = attrs["N"]
+    spec = dataset.value.element_spec
+    shapes, values = nesting.pack_sequence_as(spec, rest[:n]), nesting.pack_sequence_as(spec, rest[n : 2 * n])
+    return dataset.value.padded_batch(size, shapes, values, len(rest) > 2 * n and _flag(rest[-1], name))
+
+
+def _seeds(inputs: Sequence[Any], name: str) -> tuple[int, int] | None:
+    """The two seeds of an operation, None for 0 and 0: numbers that nobody knows."""
+    if len(inputs) < 2 or any(isinstance(seed, Held) for seed in inputs[:2]):
+        raise NotFoundError(None, None, f"Node '{name}': a dataset without seeds of its own has no equal here")
+    first, second = [int(fixed(seed, f"Node '{name}': a seed")) for seed in inputs[:2]]
+    return (first, second) if first or second else None
+
+
+def _shuffle(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    dataset, size, *seeds = inputs
+    again = attrs.get("reshuffle_each_iteration", True)
+    return dataset.value._shuffled(size, _seeds(seeds, name), again)
+
+
+def _random(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    again = attrs.get("rerandomize_each_iteration", False)
+    return _public("Dataset")._random(_seeds(inputs, name), again)
+
+
+def _rebatch(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    dataset, sizes, drop = inputs
+    found = fixed(sizes, f"Node '{name}': the sizes of batches").reshape(-1)
+    if len(found) != 1:
+        raise NotFoundError(None, None, f"Node '{name}': batches of {len(found)} sizes in turn have no equal here")
+    return dataset.value.rebatch(int(found[0]), _flag(drop, name))
+
+
+def _shuffle_and_repeat(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return _shuffle(body, name, inputs[:4], attrs).repeat(inputs[4])
+
+
+def _cache(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    if fixed_text(inputs[1], f"Node '{name}': the file of a cache"):
+        raise NotFoundError(None, None, f"Node '{name}': a cache in a file has no equal here")
+    return inputs[0].value.cache()
+
+
+def _zip(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return _public("Dataset").zip(_element(inputs))
+
+
+def _concatenate(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    first, second = [_flat(each.value) for each in inputs]
+    return first.concatenate(second)
+
+
+def _flat(dataset: Any) -> Any:
+    """The dataset with flat elements, which the structures of two operands have in common."""
+    return dataset.map(lambda *element: _element(leaves(element)))
+
+
+def _window(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    dataset, size, shift, stride, drop = inputs
+    return dataset.value.window(size, shift, stride, _flag(drop, name))
+
+
+def _scan(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    n = len(attrs["Tstate"])
+    dataset, state, captured = inputs[0], inputs[1 : n + 1], inputs[n + 1 :]
+
+    def step(now: Any, element: Any) -> Any:
+        found = _element(body.function(attrs["f"], [*now, *leaves(element), *captured]))
+        return found[:n], found[n:]
+
+    return dataset.value.scan(_element(state), step)
+
+
+def _group(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    counts = [len(attrs[f"T{part}_func_other_arguments"] or []) for part in ("key", "reduce", "window_size")]
+    dataset, *rest = inputs
+    key = _function(body, attrs["key_func"], rest[: counts[0]])
+    reduce = _function(body, attrs["reduce_func"], rest[counts[0] : counts[0] + counts[1]])
+    size = _function(body, attrs["window_size_func"], rest[counts[0] + counts[1] :])
+    return dataset.value.group_by_window(
+        lambda *element: key(*element)[0], lambda k, group: reduce(k, group)[0].value, None, lambda k: size(k)[0]
+    )
+
+
+def _chosen(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    choices, *datasets = [each.value for each in inputs]
+    stop = attrs.get("stop_on_empty_dataset", False)
+    return _public("Dataset").choose_from_datasets([_flat(each) for each in datasets], _single(choices), stop)
+
+
+def _single(dataset: Any) -> Any:
+    return dataset.map(lambda *element: leaves(element)[0])
+
+
+def _method(name: str, *, also: tuple[str, ...] = ()) -> Make:
+    """A method of the same arguments."""
+    return lambda body, node, inputs, attrs: getattr(inputs[0].value, name)(*inputs[1:], *[attrs[x] for x in also])
+
+
+def _same(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return inputs[0].value  # how it is made, not what
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is made of them
+
+
+def _reduce(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    n = len(attrs["Tstate"])
+    dataset, state, captured = inputs[0], inputs[1 : n + 1], inputs[n + 1 :]
+
+    def step(now: Any, element: Any) -> Any:
+        return _element(body.function(attrs["f"], [*now, *leaves(element), *captured]))
+
+    return leaves(dataset.value.reduce(_element(state), step))
+
+
+def _only(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return leaves(inputs[0].value.get_single_element())
+
+
+def _cardinality(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return public_function("identity")(inputs[0].value.cardinality(), name=name)
+
+
+def _new_holder(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return [Held(None), Held(None)]  # MakeIterator gives it its iterator; the other one is what deletes it
+
+
+def _make_iterator(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    dataset, iterator = inputs
+    iterator.value = iter(dataset.value)
+
+
+def _begun(iterator: Held, name: str) -> Any:
+    if iterator.value is None:
+        raise NotFoundError(None, None, f"Node '{name}': an iterator that another graph begins has no equal here")
+    return iterator.value
+
+
+def _next(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return leaves(next(_begun(inputs[0], name)))
+
+
+def _next_optional(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return Held(_begun(inputs[0], name).get_next_as_optional())
+
+
+def _nothing(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return bind_named(name, get("no_op"), (), {})
+
+
+def _ragged(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    splits: list[Any] = [convert(each) for each in inputs]
+    values: Any = splits.pop()
+    for each in reversed(splits):
+        values = RaggedTensor.from_row_splits(values, each, validate=False)
+    return leaves(values)
+
+
+def _parts(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    value = inputs[0].value if isinstance(inputs[0], Held) else inputs[0]
+    splits = value.nested_row_splits if isinstance(value, RaggedTensor) else ()
+    if len(splits) != attrs["output_ragged_rank"] or isinstance(value, TensorList):
+        raise NotFoundError(None, None, f"Node '{name}': variants that become ragged here have no equal here")
+    return [*splits, value.flat_values if splits else value]
+
+
+#: Those that give a dataset.
+MADE: dict[str, Make] = {
+    "AssertCardinalityDataset": lambda body, name, inputs, attrs: inputs[0].value.apply(
+        _public("experimental").assert_cardinality(inputs[1])
+    ),
+    "BatchDataset": lambda body, name, inputs, attrs: inputs[0].value.batch(inputs[1]),
+    "BatchDatasetV2": lambda body, name, inputs, attrs: inputs[0].value.batch(inputs[1], _flag(inputs[2], name)),
+    "CacheDataset": _cache,
+    "CacheDatasetV2": _cache,
+    "ConcatenateDataset": _concatenate,
+    "DirectedInterleaveDataset": _chosen,
+    "FilterDataset": _of_predicate("filter"),
+    "FlatMapDataset": _flat_map,
+    "GroupByWindowDataset": _group,
+    "IgnoreErrorsDataset": lambda body, name, inputs, attrs: inputs[0].value.ignore_errors(),
+    "InterleaveDataset": _interleave(2),
+    "MapAndBatchDataset": _map_and_batch,
+    "MapDataset": _map,
+    "PaddedBatchDataset": _padded_batch,
+    "PaddedBatchDatasetV2": _padded_batch,
+    "ParallelBatchDataset": lambda body, name, inputs, attrs: inputs[0].value.batch(inputs[1], _flag(inputs[3], name)),
+    "ParallelFilterDataset": lambda body, name, inputs, attrs: MADE["FilterDataset"](body, name, inputs[:-1], attrs),
+    "ParallelInterleaveDatasetV2": _interleave(3),
+    "ParallelInterleaveDatasetV3": _interleave(3),
+    "ParallelInterleaveDatasetV4": _interleave(5),
+    "ParallelMapDataset": _parallel_map,
+    "ParallelMapDatasetV2": _parallel_map,
+    "PrefetchDataset": _method("prefetch"),
+    "RandomDataset": _random,
+    "RandomDatasetV2": _random,
+    "RangeDataset": _range,
+    "RebatchDatasetV2": _rebatch,
+    "RepeatDataset": _method("repeat"),
+    "ScanDataset": _scan,
+    "ShardDataset": _method("shard"),
+    "ShuffleAndRepeatDataset": _shuffle_and_repeat,
+    "ShuffleAndRepeatDatasetV2": _shuffle_and_repeat,
+    "ShuffleDataset": _shuffle,
+    "ShuffleDatasetV3": _shuffle,
+    "SkipDataset": _method("skip"),
+    "TakeDataset": _method("take"),
+    "TakeWhileDataset": _of_predicate("take_while"),
+    "TensorDataset": _tensors,
+    "TensorSliceDataset": _slices,
+    "UnbatchDataset": _method("unbatch"),
+    "UniqueDataset": _method("unique"),
+    "WindowDataset": _window,
+    "ZipDataset": _zip,
+    **dict.fromkeys(
+        ("FinalizeDataset", "MaxIntraOpParallelismDataset", "ModelDataset", "OptimizeDataset", "OptimizeDatasetV2",
+         "OptionsDataset", "PrivateThreadPoolDataset", "RewriteDataset"), _same),
+}  # fmt: skip
+
+#: Those that give something else.
+_OTHERS: dict[str, Make] = {
+    **dict.fromkeys(("AnonymousIterator", "AnonymousIteratorV2", "AnonymousIteratorV3", "AnonymousMemoryCache",
+                     "AnonymousSeedGenerator", "DummyMemoryCache", "DummySeedGenerator"), _new_holder),
+    **dict.fromkeys(("DeleteIterator", "DeleteMemoryCache", "DeleteSeedGenerator"), _nothing),
+    "DatasetCardinality": _cardinality,
+    "DatasetToSingleElement": _only,
+    "IteratorGetNext": _next,
+    "IteratorGetNextAsOptional": _next_optional,
+    "IteratorGetNextSync": _next,
+    "MakeIterator": _make_iterator,
+    "OptionalGetValue": lambda body, name, inputs, attrs: leaves(inputs[0].value.get_value()),
+    "OptionalHasValue": lambda body, name, inputs, attrs: public_function("identity")(
+        inputs[0].value.has_value(), name=name
+    ),
+    "RaggedTensorFromVariant": _parts,
+    "RaggedTensorToVariant": _ragged,
+    "ReduceDataset": _reduce,
+}  # fmt: skip
+
+SERVED = frozenset({*MADE, *_OTHERS})
+
+
+def place(node: Message, argument: str) -> int:
+    """Return at which of an operation's results the one of this name is, or begins where it is a list."""
+    if argument == "output_dense_values":
+        return int(attribute(node.attr["output_ragged_rank"]))
+    return 1 if argument == "deleter" else 0
+
+
+def results(body: Body, name: str, op: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Return what an operation of SERVED gives: `Held` ones, tensors and lists of tensors."""
+    if any(isinstance(each, TensorList) for each in inputs) and op in ("TensorDataset", "TensorSliceDataset"):
+        raise NotFoundError(None, None, f"Node '{name}': a dataset of lists of tensors has no equal here")
+    make = MADE.get(op)
+    return _OTHERS[op](body, name, inputs, attrs) if make is None else Held(make(body, name, inputs, attrs))
