@@ -5,7 +5,6 @@ Rule: a Program depends on the graph and its witness shapes only; it contains no
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeGuard, cast
@@ -49,6 +48,7 @@ from fastgraph.compiler.program.symbolic_extents import (
     witness_avals,
 )
 from fastgraph.compiler.similar_clusters import Pattern
+from fastgraph.compiler.step_order import LIST_STEPS, changes_rows, depends, in_order
 from fastgraph.core.base import flags
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval, Shape
@@ -63,7 +63,6 @@ PARTIAL_NODE = Node(PARTIAL, (), {}, (), "partial_result")
 LEAST_COLUMNS, LEAST_INTEGERS = 4, 512
 #: Products of floats by a vector each that a loop nest computes: at least so many, of at most so many elements.
 LEAST_VECTORS, MOST_ELEMENTS = 4, 4096
-LIST_STEPS = frozenset({"dynamic.push", "dynamic.extend", "dynamic.grow", "dynamic.trim"})
 _SOURCES = frozenset({"placeholder", "const"})
 
 
@@ -210,9 +209,10 @@ class Assembler:
         known = set(units)
         waits = {unit: {u for u in self.waits_for(unit) if u in known and u is not unit} for unit in units}
         rank = {unit: self.rank(unit) for unit in units}
-        order = _sorted(waits, rank)
-        if self.read_first(waits, {unit: place for place, unit in enumerate(order)}):
-            order = _sorted(waits, rank)
+        order = in_order(waits, rank)
+        for read_first in (self.read_first, self.taken_first):
+            if read_first(waits, {unit: place for place, unit in enumerate(order)}):
+                order = in_order(waits, rank)
         return order
 
     def rank(self, unit: Cluster | Node) -> int:
@@ -250,9 +250,22 @@ class Assembler:
                     elif taker is not unit:
                         later.append((unit, taker))
         for unit, taker in later:
-            if not _depends(taker, unit, waits):
+            if not depends(taker, unit, waits):
                 waits[unit].add(taker)
         return bool(writes)
+
+    def taken_first(self, waits: dict[Cluster | Node, set[Cluster | Node]], place: Mapping[Any, int]) -> bool:
+        """Let a step that changes a few rows come after all else that takes what it changes, where it can: likewise.
+
+        Return whether there was any such step.
+        """
+        changes = [unit for unit in place if isinstance(unit, Node) and changes_rows(unit)]
+        for unit in changes:
+            for taker in place:
+                taken = self.fusion.loads(taker) if isinstance(taker, Cluster) else taker.inputs
+                if unit.inputs[0] in taken and not depends(taker, unit, waits):
+                    waits[unit].add(taker)
+        return bool(changes)
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
@@ -551,43 +564,6 @@ def _copied(nest: FlatNest) -> Any:
 
 def _has_effect(unit: Cluster | Node, kind: str) -> TypeGuard[Node]:
     return isinstance(unit, Node) and any(effect.kind == kind for effect in ir.effects(unit))
-
-
-def _sorted(waits: Mapping[Any, Collection[Any]], rank: Mapping[Any, int]) -> list[Any]:
-    """The keys of `waits`, each after what it waits for, else by rank."""
-    followers: dict[Any, list[Any]] = {}
-    for unit, needed in waits.items():
-        for u in needed:
-            followers.setdefault(u, []).append(unit)
-    missing = {unit: len(needed) for unit, needed in waits.items()}
-    ready = [(rank[u], i, u) for i, u in enumerate(waits) if not missing[u]]
-    heapq.heapify(ready)
-    order: list[Any] = []
-    count = len(waits)
-    while ready:
-        _, _, unit = heapq.heappop(ready)
-        order.append(unit)
-        for follower in followers.get(unit, ()):
-            missing[follower] -= 1
-            if not missing[follower]:
-                count += 1
-                heapq.heappush(ready, (rank[follower], count, follower))
-    assert len(order) == len(waits), "fusion made a cycle"
-    return order
-
-
-def _depends(unit: Cluster | Node, other: Cluster | Node, waits: Mapping[Cluster | Node, set[Cluster | Node]]) -> bool:
-    """Whether `unit` must come after `other`."""
-    seen: set[Cluster | Node] = set()
-    stack = [unit]
-    while stack:
-        at = stack.pop()
-        if at is other:
-            return True
-        if at not in seen:
-            seen.add(at)
-            stack += waits.get(at, ())
-    return False
 
 
 def _stand_ins(graph: Graph, shapes: Sequence[Shape]) -> list[Shape]:

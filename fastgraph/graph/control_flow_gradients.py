@@ -23,7 +23,7 @@ from fastgraph.graph.ir import Graph, Node, Value, infer
 from fastgraph.graph.structural_ops import CONST, known_trips, rules
 from fastgraph.graph.subgraphs import make_cond, make_while, subgraph_name, traced
 from fastgraph.graph.trace import GraphTrace
-from fastgraph.ops import gathering, joining, movement, reduction
+from fastgraph.ops import gathering, joining, movement, reduction, scans
 
 _MOST_DIMENSIONS = 16  # of a tensor
 
@@ -136,7 +136,10 @@ def _while_gradient(
     argument = {value: operands[i] for i, value in enumerate(derivative.forward.graph.inputs) if i >= n_carried}
     trips = rows.trips()
     joined = node.attrs.get("joined", ())
-    lengths = {k: rows.lengths(body.outputs[k]) for k in stacked if k in joined}
+    ends = {k: rows.ends(body.outputs[k]) for k in stacked if k in joined}
+    for value in derivative.residuals:
+        if value in rows.flattened and value not in rows.position:
+            rows.ends(rows.flattened[value][0])
 
     start = [dys[i] if dys[i] is not None else zeros_of(outs[i]) for i in floating]
     carried_avals = [body.inputs[i].aval for i in floating]
@@ -160,7 +163,7 @@ def _while_gradient(
                 return get_slot("shape")(argument[body.trace.shapes[value]])
             return rows.row(value, at)
 
-        d_rows = [_piece(dys[k], lengths[k], at) if k in lengths else gathering.gather(dys[k], at) for k in stacked]
+        d_rows = [_piece(dys[k], ends[k], at) if k in ends else gathering.gather(dys[k], at) for k in stacked]
         grads = derivative.apply([*d_carried, *d_rows], residual)
         next_carried = [
             get_slot("zeros_like")(before) if grad is None else _dense(grad)
@@ -247,6 +250,7 @@ class _Rows:
             add_outputs(node, avals, trace, operands)
         self.position = {value: i for i, value in enumerate(body.outputs) if i >= n_carried}
         self.flattened = forward.flattened
+        self._ends: dict[Value, Any] = {}
 
     def _tensor(self, value: Value) -> Any:
         return self.trace.tensor(self.node.outputs[self.position[value]])
@@ -266,25 +270,31 @@ class _Rows:
         shape = self._tensor(dims)[at]
         if value.aval.shape is None:
             shape = shape[: shape[_MOST_DIMENSIONS]]
-        tensor = movement.reshape(_piece(self._tensor(flat), self.lengths(flat), at), shape)
+        tensor = movement.reshape(_piece(self._tensor(flat), self.ends(flat), at), shape)
         tensor.set_shape(value.aval.shape)
         return tensor
 
-    def lengths(self, flat: Value) -> Any:
-        """The lengths of a saved vector in the iterations, i32[trips]."""
-        value, dims = next((value, dims) for value, (vector, dims) in self.flattened.items() if vector is flat)
-        shapes = self._tensor(dims)
-        return reduction.reduce_prod(shapes[:, :_MOST_DIMENSIONS] if value.aval.shape is None else shapes, axis=1)
+    def ends(self, flat: Value) -> Any:
+        """Where the parts of a saved vector begin, and where the last one ends, i32[trips + 1].
+
+        It is made in the trace round the loop, where it is first asked for: once, and not in every iteration.
+        """
+        if flat not in self._ends:
+            value, dims = next((value, dims) for value, (vector, dims) in self.flattened.items() if vector is flat)
+            shapes = self._tensor(dims)
+            whole = shapes[:, :_MOST_DIMENSIONS] if value.aval.shape is None else shapes
+            lengths = scans.cumsum(reduction.reduce_prod(whole, axis=1))
+            self._ends[flat] = joining.concat([convert([0], dtypes.int32), lengths], 0)
+        return self._ends[flat]
 
 
 def _is_empty(row: Value) -> bool:
     return row.aval.dtype == dtypes.bool_ and row.aval.shape == (0,)
 
 
-def _piece(joined: Tensor, lengths: Tensor, at: Tensor) -> Any:
+def _piece(joined: Tensor, ends: Tensor, at: Tensor) -> Any:
     """The part of `joined` that iteration `at` put there."""
-    begin = reduction.reduce_sum(lengths[:at])
-    return joined[begin : begin + lengths[at]]
+    return joined[ends[at] : ends[at + 1]]
 
 
 def _flattened(forward: GraphTrace, body: Graph, value: Value) -> tuple[Value, Value]:

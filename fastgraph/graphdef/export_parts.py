@@ -279,6 +279,18 @@ def gather_grad(node: Node) -> list[Definition]:
     return parts.last("Transpose", (whole, back))
 
 
+def gather_add(node: Node) -> list[Definition]:
+    """A tensor with rows added where gather took them from."""
+    x, dy, indices = node.inputs
+    own = indices.aval.shape
+    if node.attrs["batch_dims"] or node.attrs["axis"] or own is None:
+        raise Unwritable("the sum of a tensor and the gradient of a gather of batches, or along an axis")
+    parts = Parts(node)
+    last = parts.const(-1, "ExpandDims/dim", dtypes.int32)
+    at = parts.op("ExpandDims", (indices, last), Aval(indices.aval.dtype, (*own, 1)))
+    return parts.last("TensorScatterAdd", (x, at, dy))
+
+
 def eye(node: Node) -> list[Definition]:
     """Ones on the diagonal: a constant."""
     dtype = node.attrs["dtype"]
@@ -304,5 +316,6 @@ SEVERAL = {
     "argsort": argsort,
     "sort": argsort,
     "eye": eye,
+    "gather_add": gather_add,
     "gather_grad": gather_grad,
 }

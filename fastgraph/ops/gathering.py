@@ -35,7 +35,7 @@ from fastgraph.ops.families import (
     shape_text,
     validated,
 )
-from fastgraph.ops.movement import reshape, shape, shape_of_value, size, transpose_p
+from fastgraph.ops.movement import expand_dims, reshape, shape, shape_of_value, size, transpose_p
 from fastgraph.ops.precise_sums import HALF, is_half
 from fastgraph.ops.slicing import _vector
 
@@ -95,20 +95,17 @@ def _lower_gather(b: Builder, node: Node) -> list[Any]:
 
 
 def _gather_params(dy: Tensor, indices: Tensor, params_shape: TensorLike, axis: int, batch_dims: int) -> Any:
+    slices = get_slot("indexed_slices")
     if batch_dims == 0 and isinstance(params_shape, tuple):
-        axis = canonical_axis(axis, len(params_shape))
-        if axis == 0:
-            try:
-                slices = get_slot("indexed_slices")
-            except NotImplementedError:
-                slices = None
-            if slices is not None:
-                n: Any = -1
-                if 0 in params_shape[1:]:  # the number of elements does not say it
-                    n = indices.shape.num_elements()
-                    n = size(indices) if n is None else n
-                values = reshape(dy, (n, *params_shape[1:]))
-                return slices(values, reshape(indices, (-1,)), index_vector(params_shape))
+        if canonical_axis(axis, len(params_shape)) == 0:
+            n: Any = -1
+            if 0 in params_shape[1:]:  # the number of elements does not say it
+                n = indices.shape.num_elements()
+                n = size(indices) if n is None else n
+            values = reshape(dy, (n, *params_shape[1:]))
+            return slices(values, reshape(indices, (-1,)), index_vector(params_shape))
+    elif batch_dims == axis == 0 and indices.shape.rank in (0, 1):  # of as many rows as the run will tell
+        return slices(dy if indices.shape.rank else expand_dims(dy, 0), reshape(indices, (-1,)), params_shape)
     where = _vector(params_shape)
     if dy.dtype.name in HALF:  # many are added: in float32, rounded once
         return cast(gather_grad(cast(dy, "float32"), indices, where, axis=axis, batch_dims=batch_dims), dy.dtype)

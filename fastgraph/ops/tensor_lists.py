@@ -21,7 +21,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops import elementwise, joining
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import zeros_like
-from fastgraph.ops.families import Array, Builder, Node, body_of, custom, define, invalid, misuse, movement, shape_text
+from fastgraph.ops.families import Array, Builder, Node, body_of, custom, define, invalid, misuse, shape_text
 from fastgraph.ops.gathering import _gather_params, gather
 from fastgraph.ops.movement import reshape
 from fastgraph.ops.movement import shape as shape_of_tensor
@@ -255,7 +255,7 @@ def _buffer_of_get(dy: Tensor, index: Tensor, buffer_shape: TensorLike) -> Any:
     return _gather_params(dy, index, buffer_shape, 0, 0)
 
 
-@movement(
+@_list_op(
     op="TensorListGetItem",
     infer=_infer_get,
     groups=("T", "Tindex", "Tsize"),

@@ -135,8 +135,11 @@ class IndexedSlices(CompositeTensor):
             )
         known = known_extents(self._dense_shape)
         if known is None or known[0] is None:  # a shape that only the run will tell
-            scatter = primitives.get("gather_grad")
-            return bind(scatter, (self._values, self._indices, self._dense_shape), {"axis": 0, "batch_dims": 0})
+            scatter, cast, values = primitives.get("gather_grad"), primitives.public_function("cast"), self._values
+            if _is_half(self):
+                values = cast(values, float32)
+            made = bind(scatter, (values, self._indices, self._dense_shape), {"axis": 0, "batch_dims": 0})
+            return cast(made, self.dtype)
         return primitives.public_function("math.unsorted_segment_sum")(self._values, self._indices, known[0])
 
 
@@ -227,7 +230,26 @@ def _accumulate(a: TensorLike, b: TensorLike) -> Any:
             indices = [cast(i, int64) for i in indices]
         shape = a.dense_shape if a.dense_shape is not None else b.dense_shape
         return IndexedSlices(concat([a.values, b.values], 0), concat(indices, 0), shape)
+    dense, slices = (b, a) if isinstance(a, IndexedSlices) else (a, b)
+    if isinstance(slices, IndexedSlices) and _in_graph(dense) and slices.dense_shape is not None:
+        # A few rows of it are other ones: a loop changes them where they are.
+        if not _is_half(slices):
+            add = primitives.get("gather_add")
+            return bind(add, (dense, slices.values, slices.indices), {"axis": 0, "batch_dims": 0})
+        if slices.values.shape.rank and slices.values.shape[0] == 1:
+            at = slices.indices[0]  # type: ignore[index]
+            row = primitives.public_function("gather")(dense, at) + slices.values[0]  # type: ignore[index]
+            return bind(primitives.get("list_set"), (dense, at, row), {"in_order": ""})
     return convert(a) + convert(b)
+
+
+def _in_graph(tensor: object) -> bool:
+    return isinstance(tensor, Tensor) and not isinstance(tensor, EagerTensor)
+
+
+def _is_half(slices: IndexedSlices) -> bool:
+    """Whether many rows must not be added one by one, as each sum is rounded to 16 bits."""
+    return slices.dtype.is_floating and slices.dtype.size <= 2
 
 
 def _of_gather(values: Any, indices: Any, dense_shape: Any) -> IndexedSlices:
