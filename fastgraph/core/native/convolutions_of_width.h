@@ -185,6 +185,9 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int near, M mask
     }
 }
 
+/* Whether whole vectors have code of their own: the widest ones are masked at no cost. */
+#define WHOLE (MOST <= 6)
+
 /* R rows of n sums, at most two vectors. */
 #define ROWS_OF(R, how, name)                                                                                          \
     static __attribute__((noinline, target(TARGET))) void NAME(name##R)(const fg_sums *s, const T *a, const T *b,      \
@@ -193,7 +196,7 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int near, M mask
             NAME(sums)(R, 2, 0, how, MASK_OF(0), s, a, b, c, add);                                                     \
         else if (n > LANES)                                                                                            \
             NAME(sums)(R, 2, 1, how, MASK_OF(n - LANES), s, a, b, c, add);                                             \
-        else if (n == LANES)                                                                                           \
+        else if (WHOLE && n == LANES)                                                                                  \
             NAME(sums)(R, 1, 0, how, MASK_OF(0), s, a, b, c, add);                                                     \
         else                                                                                                           \
             NAME(sums)(R, 1, 1, how, MASK_OF(n), s, a, b, c, add);                                                     \
@@ -205,12 +208,13 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int near, M mask
     static __attribute__((noinline, target(TARGET))) void NAME(apart##R)(const fg_sums *s, const T *a, const T *b,     \
                                                                          T *c, int64_t n, int add) {                   \
         const int near = s->a_row == WIDE && s->a_col == WIDE;                                                         \
-        for (; n >= LANES; n -= LANES, a += LANES, b += LANES, c += LANES)                                             \
-            if (near)                                                                                                  \
+        for (; n > 0; n -= LANES, a += LANES, b += LANES, c += LANES)                                                  \
+            if (near && n >= LANES)                                                                                    \
                 NAME(sums_apart)(R, 0, 1, MASK_OF(0), s, a, b, c, add);                                                \
-            else                                                                                                       \
+            else if (WHOLE && n >= LANES)                                                                              \
                 NAME(sums_apart)(R, 0, 0, MASK_OF(0), s, a, b, c, add);                                                \
-        if (n > 0) NAME(sums_apart)(R, 1, 0, MASK_OF(n), s, a, b, c, add);                                             \
+            else                                                                                                       \
+                NAME(sums_apart)(R, 1, 0, MASK_OF(n < LANES ? n : LANES), s, a, b, c, add);                            \
     }                                                                                                                  \
     static __attribute__((noinline, target(TARGET))) void NAME(lines##R)(const fg_sums *s, const T *a, const T *b,     \
                                                                          T *c, int64_t n, int add) {                   \
@@ -227,6 +231,7 @@ ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12) ROWS(13) ROWS(14)
 #undef ROWS_OF
 #undef STEP
 #undef STEPS
+#undef WHOLE
 #undef LINE
 
 typedef void (*NAME(sums_t))(const fg_sums *, const T *, const T *, T *, int64_t, int);

@@ -77,7 +77,12 @@ static int fg_far_pow_float32(char **operands, const int64_t *steps, char *resul
 }"""
 CHOOSER = """static int {loop}(char **operands, const int64_t *steps, char *result, int64_t n) {{
   if (fg_level < 0) fg_level = fg_cpu_level();
-  return {chosen}({loop})(operands, steps, result, n);
+  return {call};
+}}"""
+#: Ops that another one's loop serves, which takes the operands the other way round.
+TURNED = {"greater": "less", "greater_equal": "less_equal"}
+TURN = """static int {name}(char **operands, const int64_t *steps, char *result, int64_t n) {{
+  return {other}((char *[]){{operands[1], operands[0]}}, (int64_t[]){{steps[1], steps[0]}}, result, n);
 }}"""
 math_gen: Any = None  # generate_math.py, once `generate` has loaded it
 
@@ -206,14 +211,20 @@ def loop_text(expr: ModuleType, op: Op, dtype: str) -> tuple[str, str, str] | No
     except (expr.CannotPrint, expr.ExpressionError):
         return None
     name = f"fg_eager_{op.name}_{dtype}"
+    if op.name in TURNED:
+        return TURN.format(name=name, other=f"fg_eager_{TURNED[op.name]}_{dtype}"), name, out
     head = f"{'FG_CLONES ' if dtype in CLONED else ''}static int {name}"
     return loop_lines(expr, op, dtype, out, head, element, check), name, out
 
 
 def loop_lines(
-    expr: ModuleType, op: Op, dtype: str, out: str, head: str, element: str, check: str | None = None
-) -> str:
-    """Return the C function `head` that writes `element`, an expression of the operands' names, of all elements."""
+    expr: ModuleType, op: Op, dtype: str, out: str, head: str, element: str, check: str | None = None,
+    single: tuple[int, ...] = (0, 1),
+) -> str:  # fmt: skip
+    """Return the C function `head` that writes `element`, an expression of the operands' names, of all elements.
+
+    One operand of two may be a number for all of them, its step 0: there are loops for those in `single`.
+    """
     ctype, result = expr.C_TYPES[dtype], expr.C_TYPES[out]
     lines = [
         f"{head}(char **operands, const int64_t *steps, char *result, int64_t n) {{",
@@ -231,14 +242,11 @@ def loop_lines(
     else:
         x, y = op.inputs
         lines += [
-            f"  if (steps[0] && steps[1]) for (int64_t k = 0; k < n; k++) "
-            f"{{ {ctype} {x} = p0[k], {y} = p1[k]; r[k] = {element}; }}",
-            f"  else if (steps[0]) {{ {ctype} {y} = *p1; for (int64_t k = 0; k < n; k++) "
-            f"{{ {ctype} {x} = p0[k]; r[k] = {element}; }} }}",
-            f"  else if (steps[1]) {{ {ctype} {x} = *p0; for (int64_t k = 0; k < n; k++) "
-            f"{{ {ctype} {y} = p1[k]; r[k] = {element}; }} }}",
-            f"  else {{ {ctype} {x} = *p0, {y} = *p1; for (int64_t k = 0; k < n; k++) r[k] = {element}; }}",
+            f"  if (steps[{i}] == 0) {{ {ctype} {op.inputs[i]} = *p{i}; for (int64_t k = 0; k < n; k++) "
+            f"{{ {ctype} {op.inputs[1 - i]} = p{1 - i}[k]; r[k] = {element}; }} return 0; }}"
+            for i in single
         ]
+        lines.append(f"  for (int64_t k = 0; k < n; k++) {{ {ctype} {x} = p0[k], {y} = p1[k]; r[k] = {element}; }}")
     return "\n".join([*lines, "  return 0;", "}"])
 
 
@@ -275,11 +283,18 @@ def math_loops(package: Path, expr: ModuleType, ops: list[tuple[Op, str]]) -> tu
         if one is None:
             continue
         loop = f"fg_math_{name}"
+        single = math_gen.ALONE.get(name, ())
         element = f"FG_AT(fg_one_{name})({', '.join(op.inputs)})"
-        text = [one, loop_lines(expr, op, dtype, dtype, f"static int FG_AT({loop})", element)]
+        text = [one, loop_lines(expr, op, dtype, dtype, f"static int FG_AT({loop})", element, single=single)]
         rare = op.name in math_gen.RARE or (dtype == "float64" and op.name not in math_gen.DOUBLE)
         made += ["#ifndef FG_WIDEST", *text, "#endif"] if rare else text
-        choosers.append(CHOOSER.format(loop=loop, chosen="FG_CHOSEN_RARE" if rare else "FG_CHOSEN"))
+        call = f"{'FG_CHOSEN_RARE' if rare else 'FG_CHOSEN'}({loop})"
+        if len(op.inputs) == 2:
+            size = f"sizeof({expr.C_TYPES[dtype]})"
+            call = f"fg_spread({call}, {size}, {single[0] if single else -1}, operands, steps, result, n)"
+        else:
+            call += "(operands, steps, result, n)"
+        choosers.append(CHOOSER.format(loop=loop, call=call))
         far = "0, 0"
         if name in LIMITS:
             far, ctype = f"fg_far_{name}, &fg_numpy_{name}", expr.C_TYPES[dtype]
@@ -293,7 +308,8 @@ def math_loops(package: Path, expr: ModuleType, ops: list[tuple[Op, str]]) -> tu
     for dtype in ("float32", "float64"):
         made.append(math_gen.SOFTMAX.replace("T_", expr.C_TYPES[dtype]).replace("D_", dtype))
         entries.append(f'  {{"softmax", {CODES[dtype]}, {CODES[dtype]}, 0, 1, fg_math_softmax_{dtype}, 0, 0}},')
-        choosers.append(CHOOSER.format(loop=f"fg_math_softmax_{dtype}", chosen="FG_CHOSEN"))
+        loop = f"fg_math_softmax_{dtype}"
+        choosers.append(CHOOSER.format(loop=loop, call=f"FG_CHOSEN({loop})(operands, steps, result, n)"))
     return "\n".join(made) + "\n", "\n".join(choosers), entries
 
 

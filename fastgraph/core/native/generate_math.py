@@ -23,6 +23,14 @@ FLOATS = ("float32", "float64")
 RARE = {"erfc", "erfinv", "expm1", "ndtri", "selu", "tan", "xlog1py", "xlogy"}
 #: Of float64 only these are.
 DOUBLE = {"exp", "log", "sigmoid", "tanh"}
+#: The operand of two that has a loop of its own if it is one number: most of the mathematics is that number's.
+ALONE = {
+    "xlogy_float32": (1,),
+    "xlogy_float64": (1,),
+    "xlog1py_float32": (1,),
+    "xlog1py_float64": (1,),
+    "pow_float64": (0,),
+}
 #: Left to NumPy and SciPy in eager mode: theirs would take most room of all loops, for what few programs call.
 LARGE = {
     "bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "lgamma", "sinh", "cosh", "asin", "acos", "atan", "atan2",
@@ -44,6 +52,21 @@ static inline double fg_upper(double x) { return fg_from_int64(fg_bits_float64(x
 static inline double fg_rest(double a, double b, double c) {
   const double a1 = fg_upper(a), a2 = a - a1, b1 = fg_upper(b), b2 = b - b1;
   return ((a1 * b1 - c) + a1 * b2 + a2 * b1) + a2 * b2;
+}
+/* What `loop` does where one operand may be a number for all elements: its copies, unless it is operand `own`. */
+static int fg_spread(fg_loop loop, int64_t item, int own, char **operands, const int64_t *steps, char *result,
+                     int64_t n) {
+  const int one = steps[0] != 0;
+  if ((steps[0] && steps[1]) || one == own) return loop(operands, steps, result, n);
+  const int64_t most = n < 256 ? n : 256;
+  double room[256];
+  char *from[] = {operands[0], operands[1]};
+  if (item == 4) for (int64_t k = 0; k < most; k++) ((float *)room)[k] = *(float *)from[one];
+  else for (int64_t k = 0; k < most; k++) room[k] = *(double *)from[one];
+  from[one] = (char *)room;
+  for (; n > 0; n -= most, result += most * item, from[!one] += most * item)
+    loop(from, (int64_t[]){1, 1}, result, n < most ? n : most);
+  return 0;
 }
 """
 LEVELS = """
