@@ -357,7 +357,7 @@ def add_n(inputs: TensorLike | Iterable[TensorLike], name: builtins.str | None =
         <tf.Tensor: shape=(2,), dtype=int32, numpy=array([111, 222], dtype=int32)>
 
     Source: tf.add_n."""
-def argmax(input: TensorLike, axis: TensorLike | None = None, output_type: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
+def argmax(input: TensorLike, axis: TensorLike | None = None, output_type: DTypeLike | None = ..., name: builtins.str | None = None) -> Tensor:
     """Position of the greatest element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
     Args:
@@ -374,7 +374,7 @@ def argmax(input: TensorLike, axis: TensorLike | None = None, output_type: DType
         <tf.Tensor: shape=(2,), dtype=int64, numpy=array([1, 0])>
 
     Source: tf.argmax."""
-def argmin(input: TensorLike, axis: TensorLike | None = None, output_type: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
+def argmin(input: TensorLike, axis: TensorLike | None = None, output_type: DTypeLike | None = ..., name: builtins.str | None = None) -> Tensor:
     """Position of the least element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmin."""
@@ -1253,12 +1253,12 @@ def sin(x: Any, name: str | None = None) -> Tensor:
         <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0., 1.], dtype=float32)>"""
 def sinh(x: Any, name: str | None = None) -> Tensor:
     """Hyperbolic sine. f[*s] -> f[*s]. Source: tf.sinh."""
-def size(input: TensorLike, out_type: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
+def size(input: TensorLike, out_type: DTypeLike | None = None, name: builtins.str | None = None) -> Tensor:
     """The number of elements of input at run time. t[*s] -> i32[]. Source: tf.size.
 
     Args:
         input: A tensor.
-        out_type: int32 or int64.
+        out_type: int32 or int64; None: int32.
 
     Examples:
         >>> tf.size(tf.zeros([2, 3, 4]))

@@ -3,12 +3,18 @@ from collections.abc import Iterable
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
+from fastgraph.ops.array_ops import SummedAxes
 from fastgraph.ops.recurrent_gpu import cudnn_rnn as _CudnnRNNV3
 from fastgraph.ops.sorting import Unique
 from fastgraph.ops.sorting import UniqueWithCounts
 import builtins
 
 CudnnRNNV3 = _CudnnRNNV3
+def BroadcastGradientArgs(s0: TensorLike, s1: TensorLike, name: builtins.str | None = None) -> SummedAxes:
+    """The axes over which gradients of two tensors of shapes `s0` and `s1`, broadcast together, are summed.
+
+    i[m], i[n] -> i[k], i[l]. Raises: InvalidArgumentError if the shapes do not broadcast.
+    Source: tf.raw_ops.BroadcastGradientArgs."""
 def Bucketize(input: TensorLike, boundaries: Iterable[builtins.float], name: builtins.str | None = None) -> Tensor:
     """How many of the sorted `boundaries` are no more than each number: t[*s] -> i32[*s].
 
@@ -19,6 +25,10 @@ def ImageProjectiveTransformV3(images: TensorLike, transforms: TensorLike, outpu
     The pixel (x, y) of the result comes from ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k), k = c0 x + c1 y + 1.
     Raises: InvalidArgumentError for transforms of another shape, ValueError for unknown modes.
     Source: tf.raw_ops.ImageProjectiveTransformV3."""
+def RandomGammaGrad(alpha: TensorLike, sample: TensorLike, name: builtins.str | None = None) -> Tensor:
+    """How gamma variates `sample` of shape `alpha` change with it. f[*s], f[*s] -> f[*s].
+
+    Source: tf.raw_ops.RandomGammaGrad."""
 def UniqueV2(x: TensorLike, axis: TensorLike, out_idx: DTypeLike = ..., name: builtins.str | None = None) -> Unique:
     """`raw_ops.UniqueWithCountsV2` without the counts. Source: tf.raw_ops.UniqueV2."""
 def UniqueWithCountsV2(x: TensorLike, axis: TensorLike, out_idx: DTypeLike = ..., name: builtins.str | None = None) -> UniqueWithCounts:

@@ -111,7 +111,7 @@ PUBLIC: dict[str, str] = {
     "array_ops": (
         "bitcast broadcast_dynamic_shape broadcast_static_shape dtypes.saturate_cast identity_n math.accumulate_n "
         "math.is_non_decreasing math.is_strictly_increasing math.polyval math.scalar_mul math.zero_fraction "
-        "nn.zero_fraction reverse_sequence saturate_cast sequence_mask shape_n tuple"
+        "nn.zero_fraction raw_ops.BroadcastGradientArgs reverse_sequence saturate_cast sequence_mask shape_n tuple"
     ),
     "atrous_convolutions": (
         "nn.atrous_conv2d nn.atrous_conv2d_transpose nn.depthwise_conv2d_backprop_filter "
@@ -251,7 +251,7 @@ PUBLIC: dict[str, str] = {
     "quantized_steps": "quantization.dequantize quantization.quantize quantization.quantized_concat",
     "random_distributions": (
         "random.gamma random.poisson random.stateless_binomial random.stateless_gamma "
-        "random.stateless_parameterized_truncated_normal random.stateless_poisson"
+        "random.stateless_parameterized_truncated_normal random.stateless_poisson raw_ops.RandomGammaGrad"
     ),
     "random_ops": (
         "nn.dropout random.categorical random.normal random.set_seed random.shuffle random.truncated_normal "

@@ -1,11 +1,12 @@
 """TensorFlow's module tf_inspect: Python's inspect, which knows decorated functions by what they say of themselves.
 
-Rule: these are Python's own functions but for getargspec, which Python no longer has.
+Rule: these are Python's own functions but for getargspec, which Python no longer has, and for getfullargspec, which
+leaves out the annotations of this package's functions: TensorFlow's have none, and libraries compare with them.
 """
 
 from __future__ import annotations
 
-import inspect as _inspect  # noqa: F401 - a name of TensorFlow's module
+import inspect as _inspect
 from inspect import BoundArguments as BoundArguments
 from inspect import FullArgSpec as FullArgSpec
 from inspect import Parameter as Parameter
@@ -15,7 +16,6 @@ from inspect import getcallargs as getcallargs
 from inspect import getdoc as getdoc
 from inspect import getfile as getfile
 from inspect import getframeinfo as getframeinfo
-from inspect import getfullargspec as getfullargspec
 from inspect import getmembers as getmembers
 from inspect import getmodule as getmodule
 from inspect import getmro as getmro
@@ -45,6 +45,13 @@ class ArgSpec(NamedTuple):
     varargs: str | None
     keywords: str | None
     defaults: tuple[Any, ...] | None
+
+
+def getfullargspec(obj: Any) -> FullArgSpec:
+    """Return the names and defaults of a function's parameters."""
+    found = _inspect.getfullargspec(obj)
+    ours = str(getattr(obj, "__module__", "")).partition(".")[0] == "fastgraph"
+    return found._replace(annotations={}) if ours else found
 
 
 def getargspec(obj: object) -> ArgSpec:

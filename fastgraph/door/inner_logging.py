@@ -56,6 +56,11 @@ def fatal(msg: object, *args: Any, **kwargs: Any) -> None:
     log(FATAL, msg, *args, **kwargs)
 
 
+def TaskLevelStatusMessage(msg: object) -> None:
+    """Log what the state of the whole task is, as an error is logged."""
+    error(msg)
+
+
 def vlog(level: int, msg: object, *args: Any, **kwargs: Any) -> None:
     """Log what is of interest from a level of talkativeness on."""
     log(max(1, DEBUG - level) if level > 0 else DEBUG, msg, *args, **kwargs)

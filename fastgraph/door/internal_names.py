@@ -38,7 +38,8 @@ def _table() -> tuple[dict[str, str], frozenset[str]]:
     return found, frozenset(empty)
 
 
-#: Path below `tensorflow` -> "module:attribute" within fastgraph; "tf" and "tf.x" are the public names.
+#: Path below `tensorflow` -> "module:attribute" within fastgraph; "tf" and "tf.x" are the public names, "malt.x" is
+#: the package malt's.
 NAMES, _EMPTY = _table()
 
 #: The modules of those paths, and of those above them.
@@ -54,7 +55,7 @@ def value(path: str) -> Any:
     home, _, attribute = NAMES[path].partition(":")
     if home.partition(".")[0] == "tf":
         return operator.attrgetter(f"{home}.{attribute}".removeprefix("tf."))(fastgraph)
-    module = importlib.import_module(f"fastgraph.{home}")
+    module = importlib.import_module(home if home.startswith("malt.") else f"fastgraph.{home}")
     return getattr(module, attribute)
 
 

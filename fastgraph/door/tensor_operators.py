@@ -131,4 +131,5 @@ def names() -> frozenset[str]:
         fallback_dispatch.ask_about(function)
     for name, method in methods.items():
         write_attribute(Tensor, name, method)
+    write_attribute(Tensor, "__nonzero__", Tensor.__bool__)  # its name of old, by which libraries copy it
     return frozenset(methods)

@@ -191,6 +191,12 @@ def nn_softmax_cross_entropy_with_logits(labels: TensorLike | None = None, logit
     )
 
 
+def colocate_with(op: Any, ignore_existing: bool = False) -> Any:
+    """Return a context in which ops are placed on the device that `op` is on."""
+    del ignore_existing
+    return tf.device(None if op is None else op.device)
+
+
 def placeholder_with_default(input: TensorLike, shape: ShapeLike, name: str | None = None) -> Any:
     """Return a tensor of a graph that is `input` where nothing is fed: there is no feeding, so it is `input`."""
     return tf.ensure_shape(tf.identity(input, name=name), shape)

@@ -159,6 +159,7 @@ class VariableScope:
                  initializer: Any = None, custom_getter: Any = None, constraint: Any = None) -> None:  # fmt: skip
         self.reuse, self.name, self.initializer, self.custom_getter = reuse, name, initializer, custom_getter
         self.original_name_scope, self.dtype, self.constraint = original_name_scope, dtype, constraint
+        self.caching_device: Any = None
 
     def reuse_variables(self) -> None:
         """Give from now on only Variables that are there."""
@@ -167,6 +168,10 @@ class VariableScope:
     def set_initializer(self, initializer: Any) -> None:
         """Set the initializer of Variables without one."""
         self.initializer = initializer
+
+    def set_caching_device(self, caching_device: Any) -> None:
+        """Note a device for copies of Variables, or a function that names it. None are made: all read one memory."""
+        self.caching_device = caching_device
 
 
 class _Store:

@@ -6,7 +6,7 @@ Rule: what can be written in other ops is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,17 @@ from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, convert, current_trace
-from fastgraph.ops.arguments import as_tensor, holds_int64, named, not_allowed, of_dtypes, refused, static_int, whole
+from fastgraph.ops.arguments import (
+    as_tensor,
+    holds_int64,
+    known_value,
+    named,
+    not_allowed,
+    of_dtypes,
+    refused,
+    static_int,
+    whole,
+)
 from fastgraph.ops.comparison import less
 from fastgraph.ops.complex_numbers import complex_of, imag, real
 from fastgraph.ops.creation import range_
@@ -194,6 +204,42 @@ def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Any:
     if not isinstance(shape_y, Tensor):
         y = cast(y, x.dtype) if x.dtype == int64 else y
     return named(None, broadcast_args, x, y)
+
+
+class SummedAxes(NamedTuple):
+    """The axes over which the gradients of two tensors that were broadcast together are summed."""
+
+    r0: Tensor
+    r1: Tensor
+
+
+@public("raw_ops.BroadcastGradientArgs")
+def broadcast_gradient_args(s0: TensorLike, s1: TensorLike, name: str | None = None) -> SummedAxes:
+    """The axes over which gradients of two tensors of shapes `s0` and `s1`, broadcast together, are summed.
+
+    i[m], i[n] -> i[k], i[l]. Raises: InvalidArgumentError if the shapes do not broadcast.
+    Source: tf.raw_ops.BroadcastGradientArgs.
+    """
+    x, y = (convert_to_tensor(each, dtype_hint=int32) for each in (s0, s1))
+    known = known_value(x), known_value(y)
+    if known[0] is not None and known[1] is not None:
+        return SummedAxes(*map(convert_to_tensor, _summed_axes(known[0], known[1])))
+
+    def found(m: Tensor, n: Tensor) -> Any:
+        return _summed_axes(np.asarray(m), np.asarray(n))
+
+    axes = late(found, [x, y], x.dtype, x.dtype, name=name)
+    for each in axes:
+        each.set_shape([None])
+    return SummedAxes(*axes)
+
+
+def _summed_axes(s0: Array, s1: Array) -> list[Array]:
+    broadcast_args(convert_to_tensor(s0), convert_to_tensor(s1))  # an error where they do not fit
+    rank = max(s0.size, s1.size)
+    padded = [np.concatenate([np.ones(rank - s.size, s.dtype), s]) for s in (s0, s1)]
+    axes = [np.flatnonzero(s == 1).astype(s.dtype) for s in padded]
+    return [each[:0] for each in axes] if np.array_equal(s0, s1) else axes
 
 
 @public("sequence_mask")

@@ -143,8 +143,8 @@ def argmin_p(input: Array, *, axis: int, output_type: DType) -> Any:
     return _position(input, axis, output_type, np.argmin, highest)
 
 
-def _position_dtype(output_type: DTypeLike) -> DType:
-    dtype = as_dtype(output_type)
+def _position_dtype(output_type: DTypeLike | None) -> DType:
+    dtype = int64 if output_type is None else as_dtype(output_type)
     if dtype.name not in ("int16", "uint16", "int32", "int64"):
         raise refused(not_allowed(dtype, "output_type", "int16, uint16, int32, int64"))
     return dtype
@@ -175,7 +175,7 @@ def _extreme_position(
 
 @public("argmax", "math.argmax")
 def argmax(
-    input: TensorLike, axis: TensorLike | None = None, output_type: DTypeLike = int64, name: str | None = None
+    input: TensorLike, axis: TensorLike | None = None, output_type: DTypeLike | None = int64, name: str | None = None
 ) -> Any:
     """Position of the greatest element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
@@ -199,7 +199,7 @@ def argmax(
 
 @public("argmin", "math.argmin")
 def argmin(
-    input: TensorLike, axis: TensorLike | None = None, output_type: DTypeLike = int64, name: str | None = None
+    input: TensorLike, axis: TensorLike | None = None, output_type: DTypeLike | None = int64, name: str | None = None
 ) -> Any:
     """Position of the least element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 

@@ -583,15 +583,15 @@ def shape(input: Any, out_type: DTypeLike | None = None, name: str | None = None
 
 
 @public("size")
-def size(input: TensorLike, out_type: DTypeLike = int32, name: str | None = None) -> Any:
+def size(input: TensorLike, out_type: DTypeLike | None = None, name: str | None = None) -> Any:
     """The number of elements of input at run time. t[*s] -> i32[]. Source: tf.size.
 
     Args:
         input: A tensor.
-        out_type: int32 or int64.
+        out_type: int32 or int64; None: int32.
 
     Examples:
         >>> tf.size(tf.zeros([2, 3, 4]))
         <tf.Tensor: shape=(), dtype=int32, numpy=24>
     """
-    return named(name, size_p, input, out_type=as_dtype(out_type))
+    return named(name, size_p, input, out_type=int32 if out_type is None else as_dtype(out_type))

@@ -18,7 +18,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.native import philox
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.arguments import as_tensor, extents, not_allowed, refused, tensor_of
+from fastgraph.ops.arguments import as_tensor, extents, named, not_allowed, refused, tensor_of
 from fastgraph.ops.array_ops import broadcast_dynamic_shape
 from fastgraph.ops.broadcasting import broadcast_to, sum_to
 from fastgraph.ops.elementwise import abs as absolute
@@ -94,6 +94,15 @@ def gamma_slope(alpha: Array, sample: Array) -> Any:
     shape = np.broadcast_shapes(alpha.shape, sample.shape)
     a, x = [np.broadcast_to(v, shape).astype(np.float64).reshape(-1) for v in (alpha, sample)]
     return philox.gamma_slope(a, x).reshape(shape).astype(sample.dtype)
+
+
+@public("raw_ops.RandomGammaGrad")
+def random_gamma_grad(alpha: TensorLike, sample: TensorLike, name: str | None = None) -> Any:
+    """How gamma variates `sample` of shape `alpha` change with it. f[*s], f[*s] -> f[*s].
+
+    Source: tf.raw_ops.RandomGammaGrad.
+    """
+    return named(name, gamma_slope, alpha, sample)
 
 
 @custom(

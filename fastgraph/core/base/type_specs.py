@@ -56,11 +56,11 @@ class TypeSpec(CompositeSpec):
     def is_compatible_with(self, spec_or_value: object) -> bool:
         """Return whether a value (or every value of a spec) can stand where this spec is wanted."""
         spec = spec_or_value if isinstance(spec_or_value, TypeSpec) else getattr(spec_or_value, "_type_spec", None)
-        return type(spec) is type(self) and _generalise(self._serialize(), spec._serialize())
+        return type(spec) is type(self) and takes_in(self._serialize(), spec._serialize())
 
     def is_subtype_of(self, other: TypeSpec) -> bool:
         """Return whether every value of this spec is one of `other`."""
-        return type(other) is type(self) and _generalise(other._serialize(), self._serialize())
+        return type(other) is type(self) and takes_in(other._serialize(), self._serialize())
 
     def most_specific_common_supertype(self, others: Sequence[TypeSpec]) -> TypeSpec | None:
         """Return the most special spec that this one and all `others` fit, or None if there is none."""
@@ -113,16 +113,16 @@ class TypeSpec(CompositeSpec):
 _NOTHING = object()
 
 
-def _generalise(general: object, special: object) -> bool:
+def takes_in(general: object, special: object) -> bool:
     """Whether the parts of one spec take in those of another: shapes may be wider, all else must be equal."""
     if isinstance(general, TensorShape) and isinstance(special, TensorShape):
         return generalises(general._dims, special._dims)
     if isinstance(general, TypeSpec) and isinstance(special, TypeSpec):
         return special.is_subtype_of(general)
     if isinstance(general, (tuple, list)) and isinstance(special, (tuple, list)):
-        return len(general) == len(special) and all(map(_generalise, general, special))
+        return len(general) == len(special) and all(map(takes_in, general, special))
     if isinstance(general, Mapping) and isinstance(special, Mapping):
-        return general.keys() == special.keys() and all(_generalise(general[key], special[key]) for key in general)
+        return general.keys() == special.keys() and all(takes_in(general[key], special[key]) for key in general)
     return bool(general == special)
 
 
