@@ -390,15 +390,15 @@ def asin(x: Any, name: str | None = None) -> Tensor:
     """Angle whose sine is x. f[*s] -> f[*s]. Source: tf.asin."""
 def asinh(x: Any, name: str | None = None) -> Tensor:
     """Number whose hyperbolic sine is x. f[*s] -> f[*s]. Source: tf.asinh."""
-def assert_equal(x: TensorLike, y: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
+def assert_equal(x: TensorLike, y: TensorLike, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x == y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_equal."""
-def assert_greater(x: TensorLike, y: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
+def assert_greater(x: TensorLike, y: TensorLike, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x > y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_greater."""
-def assert_less(x: TensorLike, y: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
+def assert_less(x: TensorLike, y: TensorLike, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x < y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_less."""
@@ -852,7 +852,7 @@ def numpy_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: bui
 @overload
 def numpy_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: Any = None, stateful: builtins.bool = True, name: builtins.str | None = None) -> Any:
     ...
-def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: Any = None, dtype: Any = None, name: builtins.str | None = None) -> Tensor:
+def one_hot(indices: TensorLike, depth: Any, on_value: Any = None, off_value: Any = None, axis: Any = None, dtype: DTypeLike | None = None, name: builtins.str | None = None) -> Tensor:
     """on_value (1) at the index, off_value (0) elsewhere, along a new axis of size depth. i[*s] -> t[*s with depth].
 
     Args:
@@ -1530,7 +1530,7 @@ def zeros(shape: SizeLike, dtype: DTypeLike = ..., name: builtins.str | None = N
         <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0., 0.], dtype=float32)>
 
     Source: tf.zeros."""
-def zeros_like(input: TensorLike, dtype: Any = None, name: builtins.str | None = None, layout: TensorLike | None = None) -> Tensor:
+def zeros_like(input: TensorLike, dtype: DTypeLike | None = None, name: builtins.str | None = None, layout: TensorLike | None = None) -> Tensor:
     """Zeros of the shape of input. t[*s] -> t[*s] or dtype[*s].
 
     Args:

@@ -23,13 +23,13 @@ def assert_all_finite(x: TensorLike, message: builtins.str, name: builtins.str |
     """x, if none of its elements is infinite or NaN. f[*s] -> f[*s].
 
     Raises: InvalidArgumentError. Source: tf.debugging.assert_all_finite."""
-def assert_greater_equal(x: TensorLike, y: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
+def assert_greater_equal(x: TensorLike, y: TensorLike, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x >= y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_greater_equal."""
 def assert_integer(x: TensorLike, message: builtins.str | None = None, name: builtins.str | None = None) -> Any:
     """Stop unless x is of integers. Raises: TypeError. Source: tf.debugging.assert_integer."""
-def assert_less_equal(x: TensorLike, y: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
+def assert_less_equal(x: TensorLike, y: TensorLike, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x <= y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_less_equal."""
@@ -49,7 +49,7 @@ def assert_non_positive(x: TensorLike, message: builtins.str | None = None, summ
     """Stop unless x <= 0 for all elements. t[*s] -> nothing.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_non_positive."""
-def assert_none_equal(x: TensorLike, y: Any, summarize: Any = None, message: builtins.str | None = None, name: builtins.str | None = None) -> Any:
+def assert_none_equal(x: TensorLike, y: TensorLike, summarize: Any = None, message: builtins.str | None = None, name: builtins.str | None = None) -> Any:
     """Stop unless x != y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_none_equal."""

@@ -76,7 +76,7 @@ def _together(a: DType, b: DType) -> DType:
         raise TypeError(f"{a.name} and {b.name} have no dtype together: {error}") from None
 
 
-def _with_number(dtype: DType, number: Any) -> DType:
+def _with_number(dtype: DType, number: TensorLike) -> DType:
     """The dtype of an array and a Python number: the array's, unless the number is of a higher kind."""
     least = dtype_of(number)
     rank = [dtype.is_bool, dtype.is_integer, dtype.is_floating, dtype.is_complex].index(True)

@@ -192,7 +192,7 @@ _made: dict[str, Function] = {
 globals().update(_made)
 
 
-def clip(x: TensorLike, /, min: Any = None, max: Any = None) -> Any:
+def clip(x: TensorLike, /, min: TensorLike | None = None, max: TensorLike | None = None) -> Any:
     """Return elements moved into [min, max], of the dtype of x. t[*s] -> t[*s], broadcasting."""
     made = array(x)
     for end, op in ((min, "maximum"), (max, "minimum")):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.array_api.dtypes import DEFAULTS, asarray, axes_of, floating, on, place
+from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api import shapes
@@ -95,7 +96,7 @@ rfftn, irfftn = _several("rfftn", floating, "fft", "rfft"), _several("irfftn", _
 
 
 def _frequencies(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
-    def function(n: int, /, *, d: float = 1.0, dtype: Any = None, device: str | None = None) -> Any:
+    def function(n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: str | None = None) -> Any:
         with on(device):
             return asarray(compute(n, d), dtype=DEFAULTS["real floating"] if dtype is None else dtype)
 

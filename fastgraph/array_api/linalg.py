@@ -149,7 +149,7 @@ def matrix_norm(x: TensorLike, /, *, keepdims: bool = False, ord: Any = "fro") -
     return made[..., None, None] if keepdims else made
 
 
-def _pinv(x: Tensor, rtol: Any) -> Any:
+def _pinv(x: Tensor, rtol: TensorLike) -> Any:
     if not x.dtype.is_complex:
         return ops.pinv(x, _least(x, rtol))
     values, left, right = ops.svd(x)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fastgraph.array_api.dtypes import DEFAULTS, INDEX, array, axes_of, floating, record, together
-from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.dtype import DTypeLike, as_dtype
 from fastgraph.core.conversion import TensorLike
 from fastgraph.numpy_api import shapes
 from fastgraph.numpy_api.promotion import ops
@@ -21,7 +21,7 @@ __all__ = [
 Function = Callable[..., Any]
 
 
-def widened(x: TensorLike, dtype: Any = None) -> Any:
+def widened(x: TensorLike, dtype: DTypeLike | None = None) -> Any:
     """An argument to be summed: of `dtype`, by default small integers and bools as the default integer."""
     value = array(x)
     if dtype is not None:
@@ -39,7 +39,7 @@ def _reduction(name: str, op: str, of: Function) -> Function:
 
 
 def _total(name: str, op: str) -> Function:
-    def function(x: TensorLike, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    def function(x: TensorLike, /, *, axis: Any = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Any:
         return getattr(ops, op)(widened(x, dtype), axis=axis, keepdims=keepdims)
 
     return named(function, name, f"Return the standard's `{name}` along axes, or of all elements. t[*s] -> t[*r].")
@@ -76,7 +76,9 @@ def std(x: TensorLike, /, *, axis: Any = None, correction: float = 0.0, keepdims
 
 
 def _running(name: str, op: str, first: int) -> Function:
-    def function(x: TensorLike, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+    def function(
+        x: TensorLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
+    ) -> Any:
         value = widened(x, dtype)
         if axis is None and value.shape.rank != 1:
             raise ValueError(f"{name} needs an axis of an array of rank {value.shape.rank}")
@@ -94,7 +96,9 @@ cumulative_prod = _running("cumulative_prod", "cumprod", 1)
 cumulative_sum = _running("cumulative_sum", "cumsum", 0)
 
 
-def diff(x: TensorLike, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+def diff(
+    x: TensorLike, /, *, axis: int = -1, n: int = 1, prepend: TensorLike | None = None, append: TensorLike | None = None
+) -> Any:
     """Return differences of neighbours along an axis, n times."""
     parts = [array(part) for part in (prepend, x, append) if part is not None]
     return shapes.diff(parts[0] if len(parts) == 1 else ops.concat(together(*parts), axis), n, axis)
@@ -127,7 +131,7 @@ def nonzero(x: TensorLike, /) -> tuple[Any, ...]:
     return tuple(shapes.nonzero(value))
 
 
-def searchsorted(x1: TensorLike, x2: TensorLike, /, *, side: str = "left", sorter: Any = None) -> Any:
+def searchsorted(x1: TensorLike, x2: TensorLike, /, *, side: str = "left", sorter: TensorLike | None = None) -> Any:
     """Return where elements of x2 would stand in the sorted vector x1, or in x1[sorter]. t[n], t[*s] -> i64[*s]."""
     edges, values = together(x1, x2)
     if sorter is not None:
@@ -136,7 +140,7 @@ def searchsorted(x1: TensorLike, x2: TensorLike, /, *, side: str = "left", sorte
     return ops.reshape(found, ops.shape(values))
 
 
-def where(condition: Any, x1: TensorLike, x2: TensorLike, /) -> Any:
+def where(condition: TensorLike, x1: TensorLike, x2: TensorLike, /) -> Any:
     """Return x1 where a condition holds, else x2. bool[*s], t[*s], t[*s] -> t[*s], broadcasting."""
     return ops.where(_bools(condition), *together(x1, x2))
 

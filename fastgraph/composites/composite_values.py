@@ -11,6 +11,7 @@ import numpy as np
 
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 
 
@@ -33,7 +34,7 @@ class IndexedSlicesValue(NamedTuple):
 class RaggedTensorValue:
     """Rows of different lengths as arrays. Source: tf.compat.v1.ragged.RaggedTensorValue."""
 
-    def __init__(self, values: Any, row_splits: Any) -> None:
+    def __init__(self, values: Any, row_splits: TensorLike) -> None:
         splits = np.asarray(row_splits)
         if splits.dtype not in (np.int32, np.int64) or splits.ndim != 1:
             raise TypeError(f"row_splits must be a 1D int32 or int64 numpy array; got {row_splits!r}")

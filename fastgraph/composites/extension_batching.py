@@ -14,6 +14,7 @@ from fastgraph.composites.sparse_tensor import SparseTensorSpec
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
+from fastgraph.core.conversion import SizeLike
 
 
 def batched_spec(spec: Any, size: int | None) -> Any:
@@ -30,7 +31,7 @@ def unbatched_spec(spec: Any) -> Any:
     return _reshaped(spec, None if spec.shape.rank is None else spec.shape[1:], -1)
 
 
-def _reshaped(spec: Any, shape: Any, deeper: int) -> Any:
+def _reshaped(spec: Any, shape: SizeLike, deeper: int) -> Any:
     if isinstance(spec, RaggedTensorSpec):
         return RaggedTensorSpec(shape, spec.dtype, spec.ragged_rank + deeper, spec.row_splits_dtype)
     return type(spec)(shape, spec.dtype)

@@ -15,6 +15,7 @@ from fastgraph.composites.sparse_tensor import SparseTensorSpec, with_shape
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.ops.creation import range_
@@ -109,7 +110,7 @@ class SparseLeaf:
         (indices, _, inner), (values, shapes, _), dims = parts
         return self._made(reshape(indices, [-1, *inner]), values, shapes[:, 0], dims)
 
-    def _made(self, indices: Any, values: Any, counts: Any, dims: Any) -> Any:
+    def _made(self, indices: TensorLike, values: Any, counts: Any, dims: Any) -> Any:
         known = [None] * dims.shape[1] if self.spec.shape.rank is None else self.spec.shape.as_list()
         rows = cast(repeat(range_(shape(counts)[0]), counts), dtypes.int64)
         least = convert([[n or 0 for n in known]], dtypes.int64)  # where there are no results

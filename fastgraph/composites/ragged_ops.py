@@ -473,7 +473,7 @@ def _one(prim: Primitive, rt: RaggedTensor, attrs: dict[str, Any]) -> Any:
     raise unsupported(rt)
 
 
-def _one_hot_axis(indices: Any, axis: int) -> int:
+def _one_hot_axis(indices: TensorLike, axis: int) -> int:
     """The axis of the innermost values' one_hot. Raises: ValueError for one that is ragged, or outside of these."""
     if not isinstance(indices, RaggedTensor) or axis < 0:
         return axis

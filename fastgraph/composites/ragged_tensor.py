@@ -17,7 +17,7 @@ from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, int64
 from fastgraph.core.base.shapes import TensorShape, as_dims, shape_of
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
-from fastgraph.core.conversion import unsupported
+from fastgraph.core.conversion import TensorLike, unsupported
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import EagerTensor, Tensor, convert
 from fastgraph.ops.arguments import known_value, static_int
@@ -56,7 +56,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
 
     @classmethod
     def from_row_splits(
-        cls, values: Any, row_splits: Any, name: str | None = None, validate: bool = True
+        cls, values: Any, row_splits: TensorLike, name: str | None = None, validate: bool = True
     ) -> RaggedTensor:
         """Rows that begin and end where row_splits i[n + 1] says. Raises: InvalidArgumentError unless it rises from 0
         to the number of values. Source: tf.RaggedTensor.from_row_splits.

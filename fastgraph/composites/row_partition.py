@@ -38,7 +38,7 @@ class RowPartition(ExtensionType):
 
     @classmethod
     def from_row_splits(
-        cls, row_splits: TensorLike, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
+        cls, row_splits: TensorLike, validate: bool = True, dtype: DTypeLike | None = None, dtype_hint: Any = None
     ) -> RowPartition:
         """Rows that begin and end where row_splits i[n + 1] says, rising from 0. Raises: InvalidArgumentError."""
         splits = _vector(row_splits, dtype, dtype_hint)
@@ -48,7 +48,7 @@ class RowPartition(ExtensionType):
 
     @classmethod
     def from_row_lengths(
-        cls, row_lengths: TensorLike, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
+        cls, row_lengths: TensorLike, validate: bool = True, dtype: DTypeLike | None = None, dtype_hint: Any = None
     ) -> RowPartition:
         """Rows of the lengths i[n]. Raises: InvalidArgumentError for one below 0."""
         lengths = _vector(row_lengths, dtype, dtype_hint)
@@ -56,7 +56,7 @@ class RowPartition(ExtensionType):
 
     @classmethod
     def from_value_rowids(
-        cls, value_rowids: TensorLike, nrows: Any = None, validate: bool = True, dtype: Any = None,
+        cls, value_rowids: TensorLike, nrows: Any = None, validate: bool = True, dtype: DTypeLike | None = None,
         dtype_hint: Any = None,
     ) -> RowPartition:  # fmt: skip
         """Rows of the values whose row's number i[n], which never falls, is theirs. Raises: as RaggedTensor's."""
@@ -65,14 +65,19 @@ class RowPartition(ExtensionType):
 
     @classmethod
     def from_row_starts(
-        cls, row_starts: TensorLike, nvals: TensorLike, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
+        cls,
+        row_starts: TensorLike,
+        nvals: TensorLike,
+        validate: bool = True,
+        dtype: DTypeLike | None = None,
+        dtype_hint: Any = None,
     ) -> RowPartition:
         """Rows of `nvals` values that begin where row_starts i[n] says."""
         return _of("row_starts", nvals, _vector(row_starts, dtype, dtype_hint), validate)
 
     @classmethod
     def from_row_limits(
-        cls, row_limits: TensorLike, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
+        cls, row_limits: TensorLike, validate: bool = True, dtype: DTypeLike | None = None, dtype_hint: Any = None
     ) -> RowPartition:
         """Rows that end where row_limits i[n] says."""
         limits = _vector(row_limits, dtype, dtype_hint)
@@ -81,7 +86,7 @@ class RowPartition(ExtensionType):
     @classmethod
     def from_uniform_row_length(
         cls, uniform_row_length: TensorLike, nvals: Any = None, nrows: Any = None, validate: bool = True,
-        dtype: Any = None, dtype_hint: Any = None,
+        dtype: DTypeLike | None = None, dtype_hint: Any = None,
     ) -> RowPartition:  # fmt: skip
         """Rows that are all of one length: of `nvals` values, or `nrows` of them. Raises: ValueError for neither."""
         if nvals is None and nrows is None:

@@ -339,7 +339,7 @@ class TracedTensorArray(TensorArray):
         made._set_buffer(list_grow(whole, made._count - 1) if self._dynamic_size else whole)
         return made
 
-    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
+    def scatter(self, indices: TensorLike, value: Any, name: str | None = None) -> TensorArray:
         """Return the TensorArray with the parts of `value` as the entries at `indices`. i[n], t[n, *element]."""
         at, whole = as_tensor(indices), as_tensor(value, self._dtype)
         places = known_value(at)

@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype, bool_, int32, int64
 from fastgraph.core.base.shapes import TensorShape
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import CancelledError, InvalidArgumentError, OutOfRangeError, UnimplementedError
 from fastgraph.ops.families import invalid, operation_made, shape_text
@@ -200,11 +200,11 @@ class QueueBase:
         results = zip(self._dtypes, self.shapes, strict=True)
         return self._given(host_call(lambda: self._taken(1, True)[0], (), *results))
 
-    def dequeue_many(self, n: Any, name: str | None = None) -> Any:
+    def dequeue_many(self, n: TensorLike, name: str | None = None) -> Any:
         """Take n elements out, one behind the other along a new first axis."""
         return self._several(n, True)
 
-    def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
+    def dequeue_up_to(self, n: TensorLike, name: str | None = None) -> Any:
         """Take n elements out; of a closed queue those that are left."""
         return self._several(n, False)
 

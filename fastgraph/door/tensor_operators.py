@@ -14,6 +14,7 @@ from typing import Any
 import fastgraph
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.core import fallback_dispatch
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.door.static_types import write_attribute
 from fastgraph.graph import symbolic_tensor  # noqa: F401 - its class takes the operators of C over while they are there
@@ -79,7 +80,7 @@ def _function_of(operator: str) -> Callable[..., Any]:
         return _public(_BINARY[operator])
     logical, bitwise = map(_public, _LOGIC[operator])
 
-    def by_kind(x: Any, y: Any) -> Any:
+    def by_kind(x: TensorLike, y: Any) -> Any:
         return (logical if (x if hasattr(x, "dtype") else y).dtype == fastgraph.bool else bitwise)(x, y)
 
     return by_kind

@@ -175,7 +175,7 @@ class name_scope(tf.name_scope):
         super().__init__(name if name is not None else default_name or "")
 
 
-def nn_dropout(x: Any, keep_prob: Any = None, noise_shape: Any = None, seed: Any = None, name: str | None =
+def nn_dropout(x: TensorLike, keep_prob: Any = None, noise_shape: Any = None, seed: Any = None, name: str | None =
                None, rate: Any = None) -> Any:  # fmt: skip
     """Return `x` with elements set to zero with probability `rate`, which is 1 - `keep_prob`."""
     if (keep_prob is None) == (rate is None):
@@ -362,7 +362,7 @@ def _along(x: Any, axis: int, n: int, align: bool, nearest: bool) -> Any:
 
 
 def _resized(kind: str) -> Callable[..., Any]:
-    def function(images: TensorLike, size: Any, align_corners: bool = False, name: str | None = None,
+    def function(images: TensorLike, size: TensorLike, align_corners: bool = False, name: str | None = None,
                  half_pixel_centers: bool = False) -> Any:  # fmt: skip
         if half_pixel_centers or (kind == "area" and not align_corners):
             return tf.image.resize(images, size, kind)
@@ -436,7 +436,9 @@ def sparse_to_dense(
     )  # fmt: skip
 
 
-def convert_to_tensor_or_sparse_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Any:
+def convert_to_tensor_or_sparse_tensor(
+    value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
+) -> Any:
     """Return a SparseTensor as it is, its value as one, anything else as a tensor."""
     if isinstance(value, tf.SparseTensor | SparseTensorValue):
         return tf.SparseTensor.from_value(value)

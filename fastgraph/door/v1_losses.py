@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import fastgraph as tf
+from fastgraph.core.conversion import TensorLike
 from fastgraph.door.v1_arguments import taken
 
 
@@ -45,7 +46,7 @@ def _check_weights(weights: Any, values: Any) -> None:
             raise ValueError(f"{prefix} Mismatch at dim {i}. values.shape={list(b)}, weights.shape={list(a)}.")
 
 
-def _weighted(losses: Any, weights: Any = 1.0, reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Any:
+def _weighted(losses: Any, weights: TensorLike = 1.0, reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Any:
     """Losses times weights, reduced."""
     Reduction.validate(reduction)
     given = tf.convert_to_tensor(losses)
@@ -68,13 +69,13 @@ def _present(values: Any, factors: Any) -> Any:
     return tf.cast(factors != 0.0, tf.float32) * tf.ones_like(values)
 
 
-def _cosine(x: Any, y: Any, axis: Any = None, dim: Any = None) -> Any:
+def _cosine(x: TensorLike, y: Any, axis: Any = None, dim: Any = None) -> Any:
     if axis is None and dim is None:
         raise ValueError("You must specify argument `axis`.")
     return 1 - tf.reduce_sum(x * y, dim if axis is None else axis, keepdims=True)
 
 
-def _huber(x: Any, y: Any, delta: float = 1.0) -> Any:
+def _huber(x: TensorLike, y: Any, delta: float = 1.0) -> Any:
     error = tf.abs(y - x)
     low = tf.minimum(error, delta)
     return 0.5 * low * low + delta * (error - low)
@@ -153,7 +154,11 @@ def sparse_softmax_cross_entropy(*args: Any, **kwargs: Any) -> Any:
 
 
 def mean_pairwise_squared_error(
-    labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None, loss_collection: Any = None
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
+    scope: str | None = None,
+    loss_collection: Any = None,
 ) -> Any:
     """Return the mean of squared differences of differences within each element of the batch."""
     x, factors = tf.cast(labels, tf.float32), tf.cast(weights, tf.float32)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import fastgraph as tf
+from fastgraph.core.conversion import SizeLike
 from fastgraph.core.tensor import current_trace
 from fastgraph.door.v1_arguments import taken
 from fastgraph.errors import NotBuiltError
@@ -321,7 +322,7 @@ def _found(name: str, shape: Any = None, reuse: Any = False, **given: Any) -> An
     return store.get(name, make)
 
 
-def _new(name: str, shape: Any, initializer: Any = None, dtype: Any = None, **rest: Any) -> Any:
+def _new(name: str, shape: SizeLike, initializer: Any = None, dtype: Any = None, **rest: Any) -> Any:
     with tf.name_scope(""):  # the name has the scope already
         return _variable(name, shape, initializer, dtype, **rest)
 

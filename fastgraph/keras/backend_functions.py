@@ -194,7 +194,7 @@ def cast_to_floatx(x: Any) -> Any:
     return np.asarray(x, backend.floatx())
 
 
-def get_value(x: Any) -> Any:
+def get_value(x: TensorLike) -> Any:
     """Return the value as an array."""
     return x.numpy() if hasattr(x, "numpy") else x
 

@@ -207,7 +207,7 @@ class CompiledMetrics:
             first = False
         return found
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> None:
         """Add a batch to the metrics; sample weights count for the weighted ones only, masks for all."""
         if self._given is None and self._given_weighted is None:
             return

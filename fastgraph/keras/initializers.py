@@ -13,7 +13,7 @@ import numpy as np
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64
-from fastgraph.core.conversion import TensorLike, convert_to_tensor
+from fastgraph.core.conversion import SizeLike, TensorLike, convert_to_tensor
 from fastgraph.core.conversion import constant as constant_of
 from fastgraph.core.native.matmul import OneThread
 from fastgraph.core.tensor import Tensor, init_scope
@@ -78,7 +78,7 @@ class Initializer:
         return cls(**{name: value for name, value in config.items() if name != "dtype"})
 
 
-def _part(shape: Any, given: dict[str, Any], whole: str = "") -> Any:
+def _part(shape: SizeLike, given: dict[str, Any], whole: str = "") -> Any:
     """The shape that keywords of `__call__` ask for: that of one part, or `shape`. `whole`: whose values have no parts.
 
     Raises TypeError for unknown keywords, ValueError for a layout, or for a part of what has none.
@@ -237,7 +237,7 @@ class RandomNormal(_Random):
 class _AsOps(_Random):
     """Draws of tf.random's ops: without a seed each call's own."""
 
-    def _draw(self, kind: str, shape: Any, first: float, second: float, dtype: DType) -> Any:
+    def _draw(self, kind: str, shape: SizeLike, first: float, second: float, dtype: DType) -> Any:
         if self.seed is None:
             return getattr(random_ops, kind)(shape, first, second, dtype)
         return getattr(stateless_random, f"stateless_{kind}")(shape, [self.seed, 0], first, second, dtype)

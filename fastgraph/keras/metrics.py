@@ -128,7 +128,7 @@ class _OfFunction(MeanMetricWrapper):
 
     FUNCTION: ClassVar[Callable[..., Any]]
 
-    def __init__(self, name: Any = None, dtype: Any = None, **arguments: Any) -> None:
+    def __init__(self, name: Any = None, dtype: DTypeLike | None = None, **arguments: Any) -> None:
         super().__init__(self.FUNCTION, name, dtype, **arguments)
 
 
@@ -191,7 +191,7 @@ def sparse_top_k_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike, k:
     return found if flat is labels else reshape(found, shape(labels))
 
 
-def _cosine(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
+def _cosine(y_true: TensorLike, y_pred: TensorLike, axis: int = -1) -> Any:
     return -losses.cosine_similarity(y_true, y_pred, axis)
 
 

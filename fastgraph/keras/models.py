@@ -207,7 +207,7 @@ class Model(Trainer, Layer):
             model.trainable = False
         return model
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Any, mask: TensorLike | None = None) -> Any:
         """Return None: the layers inside have put the masks on the outputs."""
         return None
 

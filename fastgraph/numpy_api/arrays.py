@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api.elementwise import log10, sign
@@ -69,12 +70,12 @@ def _extents(shape: Any) -> Any:
     return ops.reshape(shape, [-1]) if isinstance(shape, Tensor) else shape
 
 
-def zeros(shape: SizeLike, dtype: Any = float) -> Tensor:
+def zeros(shape: SizeLike, dtype: DTypeLike | None = float) -> Tensor:
     """Return zeros of a shape. -> dtype[*shape]."""
     return ops.zeros(_extents(shape), dtype_argument(dtype) or "float64")
 
 
-def ones(shape: SizeLike, dtype: Any = float) -> Tensor:
+def ones(shape: SizeLike, dtype: DTypeLike | None = float) -> Tensor:
     """Return ones of a shape. -> dtype[*shape]."""
     return ops.ones(_extents(shape), dtype_argument(dtype) or "float32")
 
@@ -83,7 +84,7 @@ empty = as_function("empty", lambda shape, dtype=float: zeros(shape, dtype), "ze
 
 
 def _like(name: str, op: str) -> Function:
-    def function(a: TensorLike, dtype: Any = None) -> Any:
+    def function(a: TensorLike, dtype: DTypeLike | None = None) -> Any:
         return getattr(ops, op)(tensor(a), dtype_argument(dtype))
 
     return named(function, name, f"Return NumPy's `{name}`, of the dtype of a or of another. t[*s] -> dtype[*s].")
@@ -99,13 +100,18 @@ def full(shape: Any, fill_value: TensorLike, dtype: Any = None) -> Tensor:
     return ops.broadcast_to(tensor(fill_value, dtype), ops.reshape(ops.cast(shape, "int64"), [-1]))
 
 
-def broadcast_to(array: TensorLike, shape: Any) -> Tensor:
+def broadcast_to(array: TensorLike, shape: SizeLike) -> Tensor:
     """Return an array broadcast to a shape. t[*s] -> t[*shape]."""
     return full(shape, array)
 
 
 def full_like(
-    a: TensorLike, fill_value: TensorLike, dtype: Any = None, order: str = "K", subok: bool = True, shape: None = None
+    a: TensorLike,
+    fill_value: TensorLike,
+    dtype: DTypeLike | None = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: None = None,
 ) -> Tensor:
     """Return a value in the shape of a. Raises ValueError for other orders, subok, shapes."""
     refuse(order != "K", "Non-standard orders are not supported.")
@@ -128,7 +134,7 @@ def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = float) -> Tensor:
 identity = as_function("identity", lambda n, dtype=float: eye(n, n, dtype=dtype), "the n x n unit matrix")
 
 
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:
+def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None) -> Tensor:
     """Return a matrix with ones on diagonal k and below it."""
     rows, columns = (ops.range(ops.cast(n, "int64")) for n in (N, N if M is None else M))
     return ops.cast(columns - rows[:, None] <= ops.cast(k, "int64"), dtype_argument(dtype) or default_float())
@@ -205,7 +211,14 @@ def logspace(
     return ops.cast(ops.pow(ops.cast(base, made.dtype), made), kind)
 
 
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Tensor:
+def geomspace(
+    start: TensorLike,
+    stop: TensorLike,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Tensor:
     """Return num numbers from start to stop with one ratio."""
     kind = dtype_argument(dtype) or result_type(start, stop, float(num), zeros((), None))
     working = np.promote_types(kind.numpy_dtype, np.float32)

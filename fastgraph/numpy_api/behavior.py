@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from fastgraph.api.namespaces import ROOT
-from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.dtype import DTypeLike, as_dtype
 from fastgraph.core.base.logger import get_logger
-from fastgraph.core.conversion import constant
+from fastgraph.core.conversion import SizeLike, TensorLike, constant
 from fastgraph.core.op_index import PUBLIC
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import EagerTensor, Tensor, get_slot, register_slot, set_tensor_attribute
@@ -49,14 +49,14 @@ _OPERATORS |= {"realdiv": operator.truediv, "matmul": lambda x, y: ops.matmul(x,
 _spaces = ("", "math.", "math.special.", "nn.", "linalg.", "bitwise.")
 
 
-def _takes_part(value: Any) -> bool:
+def _takes_part(value: TensorLike) -> bool:
     kind = type(value)
     return isinstance(value, Tensor | bool | int | float | complex | np.ndarray | np.generic | list | tuple) or (
         hasattr(kind, "__fg_tensor__") and not hasattr(kind, "__fg_bind__")
     )
 
 
-def promoted(name: str, x: Any, y: Any) -> Any:
+def promoted(name: str, x: TensorLike, y: TensorLike) -> Any:
     """Return what the operator `name` gives of two values of several dtypes; None where it goes on as ever."""
     if not (_takes_part(x) and _takes_part(y)) or as_dtype("string") in (_dtype(x), _dtype(y)):
         return None
@@ -75,7 +75,7 @@ def promoted(name: str, x: Any, y: Any) -> Any:
     return weakened(made) if weak and name not in _COMPARISONS else made
 
 
-def _dtype(value: Any) -> Any:
+def _dtype(value: TensorLike) -> Any:
     return getattr(value, "dtype", None) if isinstance(value, Tensor) else None
 
 
@@ -153,7 +153,9 @@ def _wrapped(function: Callable[..., Any], name: str, operands: int) -> Callable
 
 def _constant(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
-    def with_weak(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Any:
+    def with_weak(
+        value: TensorLike, dtype: DTypeLike | None = None, shape: SizeLike = None, name: str = "Const"
+    ) -> Any:
         plain = value.tensor if isinstance(value, WeakTensor) else value
         try:
             kind, weak = kind_together(value, None if dtype is None else as_dtype(dtype))
@@ -265,7 +267,7 @@ def experimental_enable_numpy_behavior(prefer_float32: bool = False, dtype_conve
 
 
 def _operators_of_weak_tensors() -> None:
-    def of_two(name: str, x: Any, y: Any) -> Any:
+    def of_two(name: str, x: TensorLike, y: TensorLike) -> Any:
         made = promoted(name, x, y)
         if made is None:
             made = _OPERATORS[name](*(v.tensor if isinstance(v, WeakTensor) else v for v in (x, y)))

@@ -147,7 +147,7 @@ def angle(z: TensorLike, deg: bool = False) -> Tensor:
     return rad2deg(made) if deg else made
 
 
-def sign(x: TensorLike, out: Any = None, where: Any = None, **kwargs: Any) -> Tensor:
+def sign(x: TensorLike, out: TensorLike | None = None, where: Any = None, **kwargs: Any) -> Tensor:
     """Return the sign of each element. Raises ValueError for other arguments."""
     if out or where or kwargs:
         raise ValueError(f"tf.numpy doesnt support setting {'out' if out else 'where' if where else kwargs.keys()}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
@@ -115,7 +116,7 @@ def cross(
     return made[..., 2] if flat else moveaxis(made, -1, whole_axis(axisc, rank_of(made, "cross")))
 
 
-def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
+def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None) -> Tensor:
     """Return the sum of a diagonal of matrices in two axes."""
     kind = dtype_argument(dtype)
     x = tensor(a, kind)
@@ -125,7 +126,7 @@ def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype:
     return sum(diagonal(x, offset, axis1, axis2), -1, kind)
 
 
-def polyval(p: Any, x: TensorLike) -> Tensor:
+def polyval(p: TensorLike, x: TensorLike) -> Tensor:
     """Return a polynomial's values, its coefficients from the highest power down."""
     coefficients, at = together(p, x)
     made: Any = ops.zeros_like(at)

@@ -122,7 +122,7 @@ def kind_together(*values: Any) -> Kind:
     return made
 
 
-def _numpy_kind(value: Any) -> Any:
+def _numpy_kind(value: TensorLike) -> Any:
     """Return what np.result_type is asked about: numbers as they are, of others the dtype."""
     if isinstance(value, numbers.Real):
         return np.float32(value) if Behavior.prefer_float32 and isinstance(value, float) else value
@@ -158,7 +158,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     return numpy_type([*found.values()] or [np.asarray([])])
 
 
-def type_of_two(a: Any, b: Any) -> DType:
+def type_of_two(a: TensorLike, b: TensorLike) -> DType:
     """The dtype of two operands: NumPy's in every mode, unless one is a list."""
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return a.dtype if a.dtype is b.dtype else _dtypes_together(a.dtype, b.dtype)
@@ -213,12 +213,12 @@ class _Ops:
 ops: Any = _Ops()
 
 
-def wanted(dtype: Any) -> DType | None:
+def wanted(dtype: DTypeLike | None) -> DType | None:
     """A dtype argument, Python's classes and NumPy's dtypes among them, as a DType."""
     return None if dtype is None or isinstance(dtype, DType) else result_type(dtype)
 
 
-def dtype_argument(dtype: Any) -> DType | None:
+def dtype_argument(dtype: DTypeLike | None) -> DType | None:
     """As `wanted`, a DType as it is; a name is TensorFlow's or NumPy's."""
     if isinstance(dtype, str):
         try:
@@ -251,7 +251,7 @@ def tensor(value: TensorLike, dtype: Any = None) -> Tensor:
     return value if kind is None or value.dtype is kind else ops.cast(value, kind)
 
 
-def together(a: Any, b: Any) -> tuple[Tensor, Tensor]:
+def together(a: TensorLike, b: TensorLike) -> tuple[Tensor, Tensor]:
     """Two operands as tensors of one dtype, by NumPy's rules."""
     dtype = type_of_two(a, b)
     return tensor(a, dtype), tensor(b, dtype)

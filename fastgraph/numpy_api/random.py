@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, SupportsInt
 
-from fastgraph.core.conversion import TensorLike
+from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api.promotion import default_float, dtype_argument, ops, tensor
@@ -29,7 +29,7 @@ def seed(s: SupportsInt) -> None:
     _drawn("set_seed", number)
 
 
-def standard_normal(size: Any = None) -> Tensor:
+def standard_normal(size: SizeLike = None) -> Tensor:
     """Return numbers of the normal distribution."""
     return _drawn("normal", _extents(size), dtype=default_float())
 
@@ -48,7 +48,7 @@ def uniform(low: TensorLike = 0.0, high: TensorLike = 1.0, size: Any = None) -> 
     return _drawn("uniform", size, least, most, kind)
 
 
-def random(size: Any = None) -> Tensor:
+def random(size: SizeLike = None) -> Tensor:
     """Return numbers spread evenly over [0, 1)."""
     return uniform(0.0, 1.0, size)
 
@@ -58,7 +58,7 @@ def rand(*size: Any) -> Tensor:
     return uniform(0.0, 1.0, size)
 
 
-def poisson(lam: TensorLike = 1.0, size: Any = None) -> Tensor:
+def poisson(lam: TensorLike = 1.0, size: SizeLike = None) -> Tensor:
     """Return Poisson variates, int64."""
     return _drawn("poisson", _extents(size), lam, dtype="int64")
 

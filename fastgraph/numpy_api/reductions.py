@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api.elementwise import isnan
@@ -51,7 +52,12 @@ def ptp(a: TensorLike, axis: Any = None, keepdims: bool | None = None) -> Tensor
 
 
 def var(
-    a: TensorLike, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool | None = None
+    a: TensorLike,
+    axis: Any = None,
+    dtype: DTypeLike | None = None,
+    out: TensorLike | None = None,
+    ddof: int = 0,
+    keepdims: bool | None = None,
 ) -> Tensor:
     """Return the mean square distance from the mean; sums are over n - ddof."""
     refuse(out is not None, "Setting out is not supported.")
@@ -64,7 +70,7 @@ def var(
 
 
 def _without_nan(name: str, reduce: Function, instead: int) -> Function:
-    def function(a: TensorLike, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    def function(a: TensorLike, axis: Any = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Any:
         x = tensor(a)
         kept = ops.where(isnan(x), ops.cast(instead, x.dtype), x)
         return reduce(kept, axis=axis, dtype=dtype, keepdims=keepdims)
@@ -76,7 +82,7 @@ nansum = _without_nan("nansum", sum, 0)
 nanprod = _without_nan("nanprod", prod, 1)
 
 
-def nanmean(a: TensorLike, axis: Any = None, dtype: Any = None, keepdims: bool | None = None) -> Tensor:
+def nanmean(a: TensorLike, axis: Any = None, dtype: DTypeLike | None = None, keepdims: bool | None = None) -> Tensor:
     """Return the mean of what is a number. t[*s] -> t[*r]."""
     x = tensor(a)
     if x.dtype.is_bool or x.dtype.is_integer:
@@ -92,7 +98,7 @@ count_nonzero = of_first(
 
 
 def _scan(name: str, op: str) -> Function:
-    def function(a: TensorLike, axis: int | None = None, dtype: Any = None) -> Any:
+    def function(a: TensorLike, axis: int | None = None, dtype: DTypeLike | None = None) -> Any:
         x = tensor(a, dtype)
         if dtype is None and x.dtype.is_integer:
             wide = np.promote_types(x.dtype.numpy_dtype, np.int64)  # of uint64 float64, as TensorFlow's

@@ -49,7 +49,7 @@ def whole_axis(axis: int, rank: int, error: Callable[[str], Exception] = invalid
     return axis % rank
 
 
-def choose(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+def choose(condition: TensorLike, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
     """One of two results: now, where the condition is known, else when the graph runs."""
     known = get_static_value(condition) if isinstance(condition, Tensor) else condition
     return cond(condition, then, otherwise) if known is None else (then if known else otherwise)()
@@ -102,7 +102,7 @@ def moveaxis(a: TensorLike, source: Any, destination: Any) -> Tensor | Any:
     return ops.transpose(x, order)
 
 
-def swapaxes(a: TensorLike, axis1: Any, axis2: Any) -> Tensor:
+def swapaxes(a: TensorLike, axis1: int, axis2: int) -> Tensor:
     """Return a with two axes in each other's place. Raises IndexError for axes that are none."""
     x = tensor(a)
     rank = x.shape.rank
@@ -151,7 +151,7 @@ def rot90(m: TensorLike, k: int = 1, axes: Any = (0, 1)) -> Tensor:
     return ops.reverse(swapaxes(x, first, second), [second])
 
 
-def roll(a: TensorLike, shift: Any, axis: Any = None) -> Tensor:
+def roll(a: TensorLike, shift: TensorLike, axis: Any = None) -> Tensor:
     """Return a moved round along axes, or its elements in a row."""
     x = tensor(a)
     return (
@@ -168,7 +168,7 @@ repeat = of_first(
 )
 
 
-def tile(a: TensorLike, reps: Any) -> Tensor:
+def tile(a: TensorLike, reps: TensorLike) -> Tensor:
     """Return a beside itself, reps[i] times along axis i from the last."""
     x, counts = tensor(a), ops.reshape(tensor(reps, "int64"), [-1])
     rank, given = x.shape.rank, counts.shape[0]
@@ -181,7 +181,7 @@ def tile(a: TensorLike, reps: Any) -> Tensor:
     return ops.tile(x, ops.concat([ops.ones([missing], "int64"), counts], 0))
 
 
-def pad(array: TensorLike, pad_width: Any, mode: str, **kwargs: Any) -> Tensor:
+def pad(array: TensorLike, pad_width: TensorLike, mode: str, **kwargs: Any) -> Tensor:
     """Return an array with elements around it: mode "constant", "reflect" or "symmetric".
 
     Raises: ValueError for other modes.
@@ -266,7 +266,7 @@ def split(ary: TensorLike, indices_or_sections: Any, axis: int = 0) -> list[Tens
 
 
 def _split_along(name: str, axis: int) -> Function:
-    def function(ary: Any, indices_or_sections: Any) -> Any:
+    def function(ary: TensorLike, indices_or_sections: Any) -> Any:
         x = tensor(ary)
         along = 0 if axis == 1 and x.shape.rank == 1 else axis
         if isinstance(indices_or_sections, int) and x.shape.rank is not None:

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api.promotion import (
@@ -146,7 +147,7 @@ def reduction(
     `of_bools` reduces bools where they are asked for or stay bools; `takes`: arguments besides axis, keepdims.
     """
 
-    def compute(a: TensorLike, axis: Any = None, dtype: Any = None, keepdims: bool | None = None) -> Any:
+    def compute(a: TensorLike, axis: Any = None, dtype: DTypeLike | None = None, keepdims: bool | None = None) -> Any:
         kind = dtype_argument(dtype)
         value = tensor(a, kind)
         if value.dtype.is_bool and of_bools is not None and (kind is not None or keeps_bools):

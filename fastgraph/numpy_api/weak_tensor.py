@@ -8,6 +8,7 @@ from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
 from fastgraph.core.base.shapes import ShapeLike, TensorShape, as_dims, shape_of
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 
 #: The dtypes that may be weak.
@@ -93,7 +94,7 @@ class WeakTensorSpec(TypeSpec):
         return weakened(components)
 
 
-def weakened(value: Any) -> Any:
+def weakened(value: TensorLike) -> Any:
     """Tensors, alone or in lists, as weak ones where their dtype may be weak; anything else as it is."""
     if isinstance(value, list | tuple):
         return type(value)([weakened(part) for part in value])

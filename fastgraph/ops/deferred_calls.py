@@ -17,7 +17,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, as_dtype, int32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.base.type_specs import TensorSpec
-from fastgraph.core.conversion import TensorLike
+from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, convert, from_array, get_slot, init_scope
 from fastgraph.ops.arguments import are_known, preferred
@@ -96,7 +96,7 @@ def late_unless_known(
     inputs: Sequence[Any],
     integers: Mapping[str, TensorLike | None],
     dtype: DType,
-    shape: Any,
+    shape: SizeLike,
     name: str | None = None,
 ) -> Any:
     """`late` for function(*inputs, **integers) of static `shape`; None where the integers are known now."""

@@ -90,7 +90,7 @@ def truediv(x: TensorLike | None, y: TensorLike, name: str | None = None) -> Any
     return named(name, realdiv, *fractions(x, y))
 
 
-def fractions(x: Any, y: Any) -> tuple[Any, Any]:
+def fractions(x: Any, y: TensorLike) -> tuple[Any, Any]:
     """Dividend and divisor as they are divided: of one dtype that has fractions."""
     if isinstance(x, Tensor):
         y = converted_like(y, x)

@@ -511,7 +511,9 @@ def abs(x: Any, name: str | None = None) -> Any:
 
 
 @public("zeros_like")
-def zeros_like(input: TensorLike, dtype: Any = None, name: str | None = None, layout: TensorLike | None = None) -> Any:
+def zeros_like(
+    input: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, layout: TensorLike | None = None
+) -> Any:
     """Zeros of the shape of input. t[*s] -> t[*s] or dtype[*s].
 
     Args:
@@ -564,7 +566,7 @@ def ones_like(
     return _cast_constant(named(name, ones_like_p, input), dtype)
 
 
-def _cast_constant(x: Tensor, dtype: Any) -> Any:
+def _cast_constant(x: Tensor, dtype: DTypeLike | None) -> Any:
     return x if dtype is None else cast(x, dtype)
 
 

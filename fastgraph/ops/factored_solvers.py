@@ -111,7 +111,7 @@ def lu_solve(
     return named(name, triangular_solve_p, packed, half, lower=False, adjoint=False)
 
 
-def rows_of(x: Any, indices: Any) -> Any:
+def rows_of(x: Any, indices: TensorLike) -> Any:
     """The same rows of all matrices. t[*b, m, n], i[k] -> t[*b, k, n]."""
     return gather_p(x, indices, axis=x.shape.rank - 2, batch_dims=0)
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype, int32
+from fastgraph.core.base.dtype import DTypeLike, as_dtype, int32
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, current_trace, init_scope
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, named, static_int, whole
@@ -133,12 +134,12 @@ def _one_and_zero(dtype: str) -> tuple[Tensor, Tensor]:
 
 @public("one_hot")
 def one_hot(
-    indices: Any,
+    indices: TensorLike,
     depth: Any,
     on_value: Any = None,
     off_value: Any = None,
     axis: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Any:
     """on_value (1) at the index, off_value (0) elsewhere, along a new axis of size depth. i[*s] -> t[*s with depth].

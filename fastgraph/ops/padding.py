@@ -172,7 +172,7 @@ def _mirror_grad(dy: Tensor, input_shape: tuple[int, ...], paddings: Paddings, m
     return dy
 
 
-def _along(x: Any, axis: int, start: Any, size: Any) -> Any:
+def _along(x: Any, axis: int, start: Any, size: TensorLike) -> Any:
     rank = x.shape.rank
     begin = [start if i == axis else 0 for i in range(rank)]
     return slice_tensor(x, begin, [size if i == axis else -1 for i in range(rank)])

@@ -253,7 +253,9 @@ def _called(argument: str, value: object) -> str:
 def _binary(name: str, symbol: str, holds: Callable[..., Any]) -> Callable[..., Any]:
     """debugging.assert_<name>(x, y)."""
 
-    def check(x: TensorLike, y: Any, message: str | None = None, summarize: Any = None, name: str | None = None) -> Any:
+    def check(
+        x: TensorLike, y: TensorLike, message: str | None = None, summarize: Any = None, name: str | None = None
+    ) -> Any:
         x = as_tensor(x) if not isinstance(y, Tensor) or isinstance(x, Tensor) else converted_like(x, y)
         y = converted_like(y, x)
         result = holds(x, y)
@@ -270,7 +272,7 @@ def _binary(name: str, symbol: str, holds: Callable[..., Any]) -> Callable[..., 
         return _asserted(name, condition, data, summarize)
 
     def turned(
-        x: TensorLike, y: Any, summarize: Any = None, message: str | None = None, name: str | None = None
+        x: TensorLike, y: TensorLike, summarize: Any = None, message: str | None = None, name: str | None = None
     ) -> Any:
         return check(x, y, message, summarize, name)
 

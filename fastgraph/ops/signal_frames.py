@@ -165,7 +165,7 @@ def _scalar(value: TensorLike, what: str, least: int = -(2**31)) -> Any:
     return narrow(number, least, f"{what} must be {least} or more, got {{}}")
 
 
-def _most(x: Any, y: Any) -> Any:
+def _most(x: Any, y: TensorLike) -> Any:
     """The larger of two integers, which may be known only at run time."""
     return max(x, y) if isinstance(x, int) and isinstance(y, int) else maximum(x, y)
 

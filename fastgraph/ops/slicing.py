@@ -176,7 +176,7 @@ def _same_integers(begin: TensorLike, size: TensorLike) -> None:
         raise op_errors.mixed_dtypes("Slice", ("input", "begin", "size"), types, "", current_trace())
 
 
-def slice_tensor(input: Any, begin: Any, size: Any, name: str | None = None) -> Any:
+def slice_tensor(input: Any, begin: Any, size: TensorLike, name: str | None = None) -> Any:
     """`fastgraph.slice` where begin and size need not be of one integer type: gradients have them as they come."""
     text = "Expected begin and size arguments to be 1-D tensors, but one of them is a scalar. [Op:Slice]"
     amount, start = extents(size, "Slice.Index", text), extents(begin, "Slice.Index", text)

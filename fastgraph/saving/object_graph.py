@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import string
+from fastgraph.core.base.dtype import DTypeLike, string
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.tensor import executing_eagerly, from_array
 from fastgraph.graphdef.message_types import KINDS
@@ -184,7 +184,9 @@ def serialized(value: Any, path: str) -> list[tuple[str, str, dict[str, Any]]]:
 class SaveSpec:
     """A tensor to be saved, its name, and what is part of a whole. Source: TensorFlow's saveable objects."""
 
-    def __init__(self, tensor: Any, slice_spec: str, name: str, dtype: Any = None, device: Any = None) -> None:
+    def __init__(
+        self, tensor: Any, slice_spec: str, name: str, dtype: DTypeLike | None = None, device: Any = None
+    ) -> None:
         self._tensor, self.slice_spec, self.name, self.device = tensor, slice_spec, name, device
         self.dtype = dtype if dtype is not None else getattr(tensor, "dtype", None)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from fastgraph.composites.lookup_primitives import Table
 from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.tensor import EagerTensor, Tensor, convert
 from fastgraph.state.tracking import AutoTrackable, Trackable, TrackableResource
 
@@ -29,7 +30,7 @@ class Asset(Trackable):
         """The path: string[]."""
         return self._path
 
-    def __fg_tensor__(self, dtype: Any = None) -> Any:
+    def __fg_tensor__(self, dtype: DTypeLike | None = None) -> Any:
         return self._path
 
 

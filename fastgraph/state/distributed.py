@@ -237,7 +237,7 @@ class DistributedVariable(Variable, DistributedValues):
     def _change(self, primitive: Primitive, delta: TensorLike, read_value: bool) -> Any:
         return self._write("assign_add" if primitive is ASSIGN_ADD else "assign_sub", delta, read_value)
 
-    def _write(self, method: str, value: Any, read_value: bool = True) -> Any:
+    def _write(self, method: str, value: TensorLike, read_value: bool = True) -> Any:
         return self._change_copies(
             lambda copy, own: getattr(copy, method)(own, read_value=read_value), method, value, read_value
         )
@@ -245,7 +245,7 @@ class DistributedVariable(Variable, DistributedValues):
     def _scatter(self, how: str, slices: Any) -> Any:
         return self._change_copies(lambda copy, own: copy._scatter(how, own), f"scatter_{how}", slices)
 
-    def _change_copies(self, change: Any, method: str, value: Any, read_value: bool = True) -> Any:
+    def _change_copies(self, change: Any, method: str, value: TensorLike, read_value: bool = True) -> Any:
         """Change this replica's copy, or all: by what is given, or on a replica by what all of them give together."""
         replica = current()
         if replica is None:
@@ -254,14 +254,14 @@ class DistributedVariable(Variable, DistributedValues):
         if alone or self._aggregation is VariableAggregation.NONE:
             return change(self._here, value)
 
-        def together(strategy: Any, value: Any) -> Any:
+        def together(strategy: Any, value: TensorLike) -> Any:
             value = strategy.extended.aggregated(self._aggregation, value, self)
             self._change_all(change, method, value, read_value=False)
             return PerReplica([copy.value() for copy in self._copies]) if read_value else None
 
         return replica.context.merge_call(together, (value,))
 
-    def _change_all(self, change: Any, method: str, value: Any, read_value: bool) -> Any:
+    def _change_all(self, change: Any, method: str, value: TensorLike, read_value: bool) -> Any:
         if not self._is_mirrored and self._aggregation is VariableAggregation.SUM:
             if method != "assign":
                 raise ValueError(_SUM_ON_READ.format(method))
@@ -269,7 +269,7 @@ class DistributedVariable(Variable, DistributedValues):
         self._each(change, value)
         return self._after_assign(read_value)
 
-    def _each(self, function: Callable[[Variable, Any], Any], value: Any) -> None:
+    def _each(self, function: Callable[[Variable, Any], Any], value: TensorLike) -> None:
         for index, copy in enumerate(self._copies):
             with acting(Replica(index, len(self._copies), updates=True)):
                 function(copy, select(value, index))

@@ -76,7 +76,7 @@ class ExponentialMovingAverage:
 
 
 def assign_moving_average(
-    variable: Variable, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None
+    variable: Variable, value: TensorLike, decay: Any, zero_debias: bool = True, name: str | None = None
 ) -> Any:
     """Let a Variable f[*s] become `variable * decay + value * (1 - decay)`; return it.
 

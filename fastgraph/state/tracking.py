@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fastgraph.core.base.logger import get_logger
+from fastgraph.core.conversion import TensorLike
 
 _PLAIN = (list, dict, OrderedDict)
 _SCALARS = frozenset([bool, int, float, str, type(None)])
@@ -64,7 +65,7 @@ class NoDependency:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: TensorLike) -> None:
         self.value = value
 
 
@@ -264,7 +265,7 @@ class _DictWrapper(dict[Any, Any]):
     """A dict as an attribute of an AutoTrackable. Source: TensorFlow's trackable data structures."""
 
 
-def arrived(links: Links, name: str, value: Any) -> Any:
+def arrived(links: Links, name: str, value: TensorLike) -> Any:
     """Restore what is set under a name; return it, or a list or dict in its place that waits for further values."""
     if tracked(value):
         for position in sorted(links.awaited.pop(name, ()), key=lambda each: each.number, reverse=True):

@@ -28,6 +28,7 @@ from fastgraph.composites.composite_values import RaggedTensorValue, evaluated
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.core import op_errors
 from fastgraph.core.base import nesting
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.device_spec import DeviceSpec
 from fastgraph.core.tensor import EagerTensor, Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError, NotBuiltError, OpError
@@ -92,7 +93,7 @@ def _places(where: Any, values: Any, most: int = 10) -> str:
 def _extreme(which: str, check: str) -> Callable[..., None]:
     """An assert about all elements that is one about the least or the greatest."""
 
-    def method(self: TestCase, a: Any, comparison_target: Any) -> None:
+    def method(self: TestCase, a: Any, comparison_target: TensorLike) -> None:
         getattr(self, check)(getattr(np, which)(as_array(a)), comparison_target)
 
     return _at_run_time(method)
@@ -152,20 +153,20 @@ class _Path(pathlib.PosixPath):
 class _WithoutAbsl(unittest.TestCase):
     """The asserts of absl's TestCase that programs use most."""
 
-    def assertLen(self, container: Any, expected_len: int, msg: Any = None) -> None:
+    def assertLen(self, container: Any, expected_len: int, msg: str | None = None) -> None:
         if len(container) != expected_len:
             self.fail(f"{container!r} has length of {len(container)}, expected {expected_len}. {msg or ''}")
 
-    def assertEmpty(self, container: Any, msg: Any = None) -> None:
+    def assertEmpty(self, container: Any, msg: str | None = None) -> None:
         self.assertEqual(len(container), 0, msg or f"{container!r} has length of {len(container)}.")
 
-    def assertNotEmpty(self, container: Any, msg: Any = None) -> None:
+    def assertNotEmpty(self, container: Any, msg: str | None = None) -> None:
         self.assertNotEqual(len(container), 0, msg or f"{container!r} has length of 0.")
 
-    def assertBetween(self, value: Any, minv: Any, maxv: Any, msg: Any = None) -> None:
+    def assertBetween(self, value: Any, minv: Any, maxv: Any, msg: str | None = None) -> None:
         self.assertTrue(minv <= value <= maxv, msg or f"{value!r} unexpectedly not between {minv!r} and {maxv!r}")
 
-    def assertSameElements(self, expected_seq: Any, actual_seq: Any, msg: Any = None) -> None:
+    def assertSameElements(self, expected_seq: Any, actual_seq: Any, msg: str | None = None) -> None:
         expected, actual = list(expected_seq), list(actual_seq)
         lacking, extra = [x for x in expected if x not in actual], [x for x in actual if x not in expected]
         self.assertTrue(not (lacking or extra), msg or f"expected, but absent: {lacking!r}; not expected: {extra!r}")
@@ -292,7 +293,7 @@ class TestCase(_Base):  # type: ignore[misc]
     # ---- near
 
     @_at_run_time
-    def assertNear(self, f1: Any, f2: Any, err: float, msg: object = None) -> None:
+    def assertNear(self, f1: TensorLike, f2: TensorLike, err: float, msg: object = None) -> None:
         """Check |f1 - f2| <= err."""
         a, b = float(np.squeeze(as_array(f1))), float(np.squeeze(as_array(f2)))
         difference = math.fabs(a - b) if a != b else 0.0
@@ -445,7 +446,7 @@ class TestCase(_Base):  # type: ignore[misc]
             )
 
     @_at_run_time
-    def assertAllInSet(self, target: Any, expected_set: Any) -> None:
+    def assertAllInSet(self, target: TensorLike, expected_set: Any) -> None:
         """Check that all elements are in a set."""
         other = np.setdiff1d(as_array(target).reshape(-1), list(expected_set))
         if other.size:
@@ -468,7 +469,7 @@ class TestCase(_Base):  # type: ignore[misc]
             shapes.append(list(value.shape))
         self.assertAllEqual(*shapes, msg=msg)
 
-    def assertDictEqual(self, a: Any, b: Any, msg: Any = None) -> None:
+    def assertDictEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
         """Check that two dicts of arrays, tensors or anything else are equal."""
         try:
             super().assertDictEqual(a, b, msg)

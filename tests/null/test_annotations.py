@@ -14,7 +14,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 #: The share of annotated parameters that may be `Any`: what has no type of its own (leaves of nests, values that a
 #: library hands through, arguments that a user's function takes) needs no more.
-MOST = 0.137
+MOST = 0.13
 #: Of the parameters that may be `object`: what is compared, shown or asked for its class, and nothing else.
 MOST_OBJECTS = 0.06
 

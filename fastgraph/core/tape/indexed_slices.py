@@ -237,8 +237,8 @@ def _accumulate(a: TensorLike, b: TensorLike) -> Any:
             add = primitives.get("gather_add")
             return bind(add, (dense, slices.values, slices.indices), {"axis": 0, "batch_dims": 0})
         if slices.values.shape.rank and slices.values.shape[0] == 1:
-            at = slices.indices[0]  # type: ignore[index]
-            row = primitives.public_function("gather")(dense, at) + slices.values[0]  # type: ignore[index]
+            at = slices.indices[0]
+            row = primitives.public_function("gather")(dense, at) + slices.values[0]
             return bind(primitives.get("list_set"), (dense, at, row), {"in_order": ""})
     return convert(a) + convert(b)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.composites.ragged_strings import ngrams, split, unicode_split
-from fastgraph.core.base.dtype import as_dtype, string
+from fastgraph.core.base.dtype import DTypeLike, as_dtype, string
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
@@ -32,7 +32,7 @@ from fastgraph.ops.strings import lower
 _ROWS = ("one_hot", "multi_hot", "count")
 
 
-def encoded(numbers: Any, mode: str, depth: int, dtype: Any, weights: Any = None) -> Any:
+def encoded(numbers: Any, mode: str, depth: int, dtype: DTypeLike | None, weights: Any = None) -> Any:
     """Return numbers, or with `mode` one of _ROWS the rows of length `depth` that they make. i[*s] -> [*t, depth].
 
     Numbers outside [0, depth) make no entry. Raises ValueError for rows of more than two axes.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training
@@ -27,7 +27,7 @@ from fastgraph.ops.movement import expand_dims, shape, squeeze
 from fastgraph.ops.random_ops import uniform
 
 
-def smart_resize(x: Any, size: Sequence[int], interpolation: str = "bilinear") -> Tensor | Any:
+def smart_resize(x: TensorLike, size: Sequence[int], interpolation: str = "bilinear") -> Tensor | Any:
     """Return images of another size, cut first so that nothing is distorted. [*b, h, w, c] -> f32[*b, *size, c].
 
     Raises ValueError for another rank than 3 or 4. Source: tf.keras.preprocessing.image.smart_resize.
@@ -53,12 +53,12 @@ def smart_resize(x: Any, size: Sequence[int], interpolation: str = "bilinear") -
     return resized.numpy() if isinstance(x, np.ndarray) else resized
 
 
-def _sides(images: Any) -> list[Any]:
+def _sides(images: Tensor) -> list[Any]:
     """Height and width: numbers where they are known."""
     return [shape(images)[i] if images.shape[i] is None else images.shape[i] for i in (-3, -2)]
 
 
-def _cut(images: Any, top: Any, left: Any, height: Any, width: Any) -> Any:
+def _cut(images: Tensor, top: Any, left: Any, height: Any, width: Any) -> Any:
     return images[..., top : top + height, left : left + width, :]
 
 
@@ -109,7 +109,7 @@ class _Random(Layer):
 
         return in_training(training, changed, images)
 
-    def _changed(self, images: Any) -> Any:
+    def _changed(self, images: Tensor) -> Any:
         raise NotImplementedError
 
     def _bounds(self, name: str, most: float = 1.0) -> tuple[float, float]:
@@ -122,7 +122,7 @@ class _Random(Layer):
             raise ValueError(f"`{name}` argument must have values between [-1, 1]. Received: {name}={factor}")
         return low, high
 
-    def _drawn(self, images: Any, bounds: Any, scale: float = 1.0, base: float = 0.0) -> Any:
+    def _drawn(self, images: Tensor, bounds: Any, scale: float = 1.0, base: float = 0.0) -> Any:
         """A number for each image. f32[b]."""
         low, high = (base + scale * one for one in bounds)
         return uniform([shape(images)[0]], low, high, seed=self.seed)
@@ -136,7 +136,7 @@ class RandomFlip(_Random):
         if mode not in ("horizontal", "vertical", "horizontal_and_vertical"):
             raise ValueError(f"RandomFlip layer {self.name} received an unknown mode argument {mode}")
 
-    def _changed(self, images: Any) -> Any:
+    def _changed(self, images: Tensor) -> Any:
         if "horizontal" in self.mode:
             images = random_flip_left_right(images, self.seed)
         return random_flip_up_down(images, self.seed) if "vertical" in self.mode else images
@@ -145,7 +145,7 @@ class RandomFlip(_Random):
 class _Transformed(_Random):
     """The base of changes that are projective transforms."""
 
-    def _changed(self, images: Any) -> Any:
+    def _changed(self, images: Tensor) -> Any:
         batch = expand_dims(images, 0) if images.shape.rank == 3 else images
         sides = _sides(batch)
         rows = [*self._rows(batch, *(cast(side, "float32") for side in sides)), 0.0, 0.0]
@@ -156,7 +156,7 @@ class _Transformed(_Random):
         )  # fmt: skip
         return squeeze(made, [0]) if images.shape.rank == 3 else made
 
-    def _rows(self, images: Any, height: Any, width: Any) -> list[Any]:
+    def _rows(self, images: Tensor, height: Any, width: Any) -> list[Any]:
         """The first six numbers of each transform, f32[b] or alike for all."""
         raise NotImplementedError
 
@@ -173,7 +173,7 @@ class RandomRotation(_Transformed):
         if self._turn[1] < self._turn[0]:
             raise ValueError(f"`factor` argument cannot have a negative value. Received: factor={factor}")
 
-    def _rows(self, images: Any, height: Any, width: Any) -> list[Any]:
+    def _rows(self, images: Tensor, height: Any, width: Any) -> list[Any]:
         angle = self._drawn(images, self._turn, 2.0 * math.pi)
         c, s, h, w = cos(angle), sin(angle), height - 1.0, width - 1.0
         return [c, -s, (w - (c * w - s * h)) / 2.0, s, c, (h - (s * w + c * h)) / 2.0]
@@ -193,7 +193,7 @@ class RandomZoom(_Transformed):
         self._down = self._bounds("height_factor")
         self._across = None if width_factor is None else self._bounds("width_factor", math.inf)
 
-    def _rows(self, images: Any, height: Any, width: Any) -> list[Any]:
+    def _rows(self, images: Tensor, height: Any, width: Any) -> list[Any]:
         down = self._drawn(images, self._down, base=1.0)
         across = down if self._across is None else self._drawn(images, self._across, base=1.0)
         x, y = (width - 1.0) / 2.0 * (1.0 - across), (height - 1.0) / 2.0 * (1.0 - down)

@@ -7,6 +7,7 @@ from typing import Any
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.conversion import TensorLike
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training, parameters_of
 from fastgraph.keras.layers.serialization import deserialize, serialize
@@ -68,7 +69,7 @@ class TimeDistributed(Wrapper):
             )
         super().build(nesting.map_structure(lambda one: TensorShape([one[0], *one.as_list()[2:]]), shapes))
 
-    def call(self, inputs: Any, training: Training = None, mask: Any = None) -> Any:
+    def call(self, inputs: Any, training: Training = None, mask: TensorLike | None = None) -> Any:
         """Return what the layer inside makes of each step."""
         first = nesting.flatten(inputs)[0]
         batch, steps = (n if n is not None else shape(first)[i] for i, n in enumerate(first.shape.as_list()[:2]))

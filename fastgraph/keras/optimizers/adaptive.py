@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from fastgraph.core.base.dtype import DTypeLike
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras.optimizers.base import Optimizer, Rate
 from fastgraph.keras.optimizers.schedules import LearningRateSchedule
@@ -109,7 +111,7 @@ class Adafactor(_Slotted):
         variable.assign_sub(alpha * wanted / maximum(cast(1.0, dtype), _root_mean_square(wanted) / self.clip_threshold))
 
 
-def _root_mean_square(x: Any) -> Any:
+def _root_mean_square(x: TensorLike) -> Any:
     return sqrt(reduce_mean(square(x)))
 
 
@@ -194,7 +196,7 @@ class Nadam(_Slotted):
         super().build(var_list)
         self._u_product = Variable(1.0, dtype=var_list[0].dtype, trainable=False)
 
-    def _share(self, ahead: int, dtype: Any) -> Any:
+    def _share(self, ahead: int, dtype: DTypeLike | None) -> Any:
         """The momentum's share at this step, or at one ahead."""
         step = cast(self.iterations + 1 + ahead, dtype)
         return self.beta_1 * (1.0 - 0.5 * pow(cast(0.96, dtype), step))
