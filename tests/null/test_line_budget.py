@@ -127,7 +127,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
         "datasets and iterators of saved graphs, lists of datasets, entries of indices without messages",
     ),
     (
-        156_100,
+        156_150,
         "TensorFlow Probability behind the door: inner functions that compute, specs of Variables and of dense values",
     ),
 )

@@ -242,7 +242,7 @@ def suppressed(cnp.ndarray boxes not None, int64_t most, float above) -> cnp.nda
 
 
 def converted(cnp.ndarray x not None) -> np.ndarray:
-    """float16 as float32, float32 as float16, rounded to nearest: NumPy converts one by one. f16[*s] -> f32[*s], or back.
+    """float16 as float32 or back, rounded to nearest: NumPy converts one by one. f16[*s] -> f32[*s].
 
     Raises: ValueError for other arrays.
     """
@@ -265,10 +265,11 @@ def converted(cnp.ndarray x not None) -> np.ndarray:
 
 def aligned(cnp.ndarray sure not None, cnp.ndarray lengths not None, cnp.ndarray states not None,
             cnp.ndarray skips not None, cnp.ndarray ends not None, double never, cnp.ndarray gradient not None):
-    """The logarithm of each sample's probability of going through its states in so many frames; the states' shares of each
-    frame are taken from `gradient`. f64[t, n, c], i64[n], i64[n, m], bool[n, m], f64[n, m], f64[t, n, c] -> f64[n].
+    """The logarithm of each sample's probability of going through its states in so many frames; the states' shares of
+    each frame are taken from `gradient`.
 
-    ends: of ending in a state; never: of beginning where one cannot. 0 for no frames. Raises: ValueError for other arrays.
+    f64[t, n, c], i64[n], i64[n, m], bool[n, m], f64[n, m], f64[t, n, c] -> f64[n]. 0 for no frames.
+    ends: of ending in a state; never: of beginning where one cannot. Raises: ValueError for other arrays.
     """
     cdef int64_t frames, n, c, m, i, k
     for each, rank, kind in ((sure, 3, cnp.NPY_FLOAT64), (gradient, 3, cnp.NPY_FLOAT64), (lengths, 1, cnp.NPY_INT64),
@@ -277,7 +278,8 @@ def aligned(cnp.ndarray sure not None, cnp.ndarray lengths not None, cnp.ndarray
             raise ValueError("what is aligned is contiguous, of other dtypes or ranks than these")
     frames, n, c, m = sure.shape[0], sure.shape[1], sure.shape[2], states.shape[1]
     given = {(<object>each).shape for each in (states, skips, ends)}
-    if given != {(n, m)} or (<object>lengths).shape != (n,) or (<object>gradient).shape != (<object>sure).shape or m < 1:
+    given_gradient = (<object>gradient).shape
+    if given != {(n, m)} or (<object>lengths).shape != (n,) or given_gradient != (<object>sure).shape or m < 1:
         raise ValueError("what is aligned has other sizes")
     if n and ((<object>lengths).min() < 0 or (<object>lengths).max() > frames or (<object>skips)[:, :2].any()):
         raise ValueError("a sample has more frames than there are, or skips what is before its first state")
@@ -296,8 +298,8 @@ def aligned(cnp.ndarray sure not None, cnp.ndarray lengths not None, cnp.ndarray
         for i in range(n):
             k = i * m
             if times[i]:
-                total[i] = fg_align(logs + i * c, times[i], n * c, classes + k, skipped + k, m, ending + k, never, ahead,
-                                    ahead + frames * m, shares + i * c)
+                total[i] = fg_align(logs + i * c, times[i], n * c, classes + k, skipped + k, m, ending + k, never,
+                                    ahead, ahead + frames * m, shares + i * c)
     return found
 
 

@@ -24,7 +24,8 @@ def to_base64(cnp.ndarray words not None, bint pad) -> list:
         out = <uint8_t*>PyBytes_AS_STRING(part)
         for k in range(0, n - rest, 3):
             bits = <uint32_t>p[k] << 16 | <uint32_t>p[k + 1] << 8 | p[k + 2]
-            out[0], out[1], out[2], out[3] = CODE[bits >> 18], CODE[bits >> 12 & 63], CODE[bits >> 6 & 63], CODE[bits & 63]
+            out[0], out[1] = CODE[bits >> 18], CODE[bits >> 12 & 63]
+            out[2], out[3] = CODE[bits >> 6 & 63], CODE[bits & 63]
             out += 4
         if rest:
             bits = <uint32_t>p[n - rest] << 16 | (<uint32_t>p[n - 1] << 8 if rest == 2 else 0)
@@ -122,7 +123,8 @@ def windows(cnp.ndarray words not None, cnp.ndarray splits not None, tuple width
     short: a row that has no window is one. Raises: ValueError for splits that are none of these strings.
     """
     cdef PyObject** items = _strings_of(words)
-    cdef int64_t n = cnp.PyArray_SIZE(words), rows = cnp.PyArray_SIZE(splits) - 1, row, size, width, widest, count, k, before
+    cdef int64_t n = cnp.PyArray_SIZE(words), rows = cnp.PyArray_SIZE(splits) - 1
+    cdef int64_t row, size, width, widest, count, k, before
     cdef const int64_t* at = <const int64_t*>cnp.PyArray_DATA(splits)
     cdef cnp.ndarray ends = np.zeros(rows + 1, np.int64)
     cdef int64_t* end = <int64_t*>cnp.PyArray_DATA(ends)
