@@ -137,7 +137,7 @@ def _as_python(method: Callable[..., Any], name: str) -> Callable[..., Any]:
     """A method of a PyMetric as an op."""
 
     @functools.wraps(method)
-    def update_state(self: Any, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
+    def update_state(self: Any, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
         given = [y_true, y_pred, *([] if sample_weight is None else [sample_weight])]
         return py_function(lambda *inputs: method(self, *inputs), given, [])
 
@@ -241,7 +241,7 @@ class MeanMetricWrapper(Mean):
         """Add a batch of predictions to the mean."""
         return super().update_state(self._values(y_true, y_pred), sample_weight)
 
-    def _values(self, y_true: TensorLike, y_pred: TensorLike) -> Any:
+    def _values(self, y_true: Any, y_pred: Any) -> Any:
         y_true = cast(convert_to_tensor(y_true), self._dtype)
         y_pred = cast(convert_to_tensor(y_pred), self._dtype)
         return self._fn(*same_rank(y_true, y_pred), **self._fn_kwargs)

@@ -30,7 +30,7 @@ __getattr__, __dir__ = lookup("keras.regularizers")
 class Regularizer:
     """The base of regularizers: `__call__(x)` gives the penalty. Source: tf.keras.regularizers.Regularizer."""
 
-    def __call__(self, x: TensorLike) -> Any:
+    def __call__(self, x: Any) -> Any:
         """Return the penalty of x."""
         return 0.0
 
