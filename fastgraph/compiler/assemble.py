@@ -259,12 +259,15 @@ class Assembler:
 
         Return whether there was any such step.
         """
-        changes = [unit for unit in place if isinstance(unit, Node) and changes_rows(unit)]
-        for unit in changes:
-            for taker in place:
-                taken = self.fusion.loads(taker) if isinstance(taker, Cluster) else taker.inputs
-                if unit.inputs[0] in taken and not depends(taker, unit, waits):
-                    waits[unit].add(taker)
+        changes: dict[Value, list[Node]] = {}
+        for unit in place:
+            if isinstance(unit, Node) and changes_rows(unit):
+                changes.setdefault(unit.inputs[0], []).append(unit)
+        for taker in place if changes else ():
+            for value in self.fusion.loads(taker) if isinstance(taker, Cluster) else dict.fromkeys(taker.inputs):
+                for unit in changes.get(value, ()):
+                    if not depends(taker, unit, waits):
+                        waits[unit].add(taker)
         return bool(changes)
 
     # -- steps ---------------------------------------------------------------------------------------------------------
