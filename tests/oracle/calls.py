@@ -463,6 +463,9 @@ tf.image.sobel_edges(x) ; x: float32[1,4,5,2]
 tf.image.resize(x, [5, 3]) ; x: float32|uint8|float64[1,3,4,2]0..9
 tf.image.resize(x, [2, 7], method='bicubic', antialias=True) ; x: float32[5,4,1]
 tf.image.resize(x, [2, 7], method='nearest') ; x: float32|int32[5,4,1]
+tf.raw_ops.BroadcastGradientArgs(s0=[2, 1, 1], s1=[5, 1]) ;
+tf.raw_ops.BroadcastGradientArgs(s0=[3], s1=[2, 3]) ;
+tf.raw_ops.RandomGammaGrad(alpha=x, sample=y) ; x: float32|float64[5]0.5..4, y: float32|float64[5]0.2..3
 tf.raw_ops.UniqueV2(x=x, axis=[0]) ; x: float32|int32[3,2]
 tf.raw_ops.UniqueWithCountsV2(x=x, axis=[1]) ; x: float32|int32[2,6]
 tf.raw_ops.Bucketize(input=x, boundaries=[0.0, 1.5, 3.0]) ; x: float32|int32[6]
