@@ -82,11 +82,13 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 @needs_mpi
+@pytest.mark.slow
 def test_a_run_after_a_kill_goes_on_with_the_losses_of_one_without(whole: list[str], tmp_path: Path) -> None:
     assert check("saving", tmp_path) == [*whole[:6], *whole[5:]]  # the step that was not saved, once more
 
 
 @needs_mpi
+@pytest.mark.slow
 def test_one_two_and_four_processes_have_the_same_losses(whole: list[str], tmp_path: Path) -> None:
     runs = [whole, *(losses(run("none", tmp_path / str(size), size=size)) for size in (1, 4))]
     numbers = [[float(line.split()[-1]) for line in each] for each in runs]

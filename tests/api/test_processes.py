@@ -34,6 +34,7 @@ def started(text: list[str], size: int = 2, **environment: str) -> subprocess.Co
 
 
 @needs_mpi
+@pytest.mark.slow
 def test_two_processes_give_what_two_devices_give() -> None:
     names = ["custom_loop", "worker_loop", "fit_normalised"]
     found = started(["-m", "tests.api.distributed_programs", "fastgraph", "mpi", *names])
@@ -96,6 +97,7 @@ def test_values_of_processes_are_brought_together() -> None:
 
 @needs_mpi
 @pytest.mark.parametrize("size", [3])
+@pytest.mark.slow
 def test_what_is_brought_together_is_whole_and_the_same_everywhere(size: int, tmp_path: Path) -> None:
     program = str(Path(__file__).with_name("process_program.py"))
     found = started([program, str(tmp_path)], size, FASTGRAPH_TIER="first")

@@ -33,6 +33,7 @@ def step(x: Any, w: Any) -> Any:
 X, W = fg.ones([64, 48]), fg.ones([48, 32])
 
 
+@pytest.mark.slow
 def test_every_step_of_every_call() -> None:
     warm(step, X, W)
     with fg.profiler.record() as recording:

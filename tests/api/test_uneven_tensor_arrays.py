@@ -91,6 +91,7 @@ def test_taken_from_tensors(tier: str) -> None:
 
 
 @TIERS
+@pytest.mark.slow
 def test_derivatives_of_rows_of_different_lengths(tier: str) -> None:
     def f(x: Any) -> Any:
         ta = array(size=3)

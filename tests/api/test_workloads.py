@@ -53,6 +53,7 @@ def test_a_workload_gives_the_same_on_every_way(name: str, case: str) -> None:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("keras") is None, reason="Keras is not installed")
+@pytest.mark.slow
 def test_keras_fits_behind_the_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In one process: losses of three epochs are finite and fall, and the process is one of the peers."""
     monkeypatch.setenv("FASTGRAPH_TIER", "first")  # the kernels of four models take a while

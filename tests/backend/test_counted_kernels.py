@@ -171,6 +171,7 @@ def segments(kinds: tuple[str, ...] = KINDS) -> F:
 
 
 @pytest.mark.parametrize("row", [(), (1,), (3,), (0,), (2, 3), (70,), (2, 1, 65)])
+@pytest.mark.slow
 def test_segments_of_every_rank(row: tuple[int, ...]) -> None:
     check(segments(), numbers((7, *row)), fg.constant(IDS))
     check(segments(), numbers((0, *row)), fg.constant([], "int32"))

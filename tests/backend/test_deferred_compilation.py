@@ -70,6 +70,7 @@ def stored(folder: Path, seconds: float = 60.0) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_kernels_of_a_short_program_are_stored_once(tmp_path: Path) -> None:
     """Again where one is gone; what a program does at its end happens once."""
     assert run(tmp_path).endswith("forked\n") and stored(tmp_path)

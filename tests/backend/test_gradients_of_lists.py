@@ -105,6 +105,7 @@ def gradient(program):
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 @pytest.mark.parametrize("known", [True, False], ids=["of known size", "of unknown size"])
+@pytest.mark.slow
 def test_gradients_are_those_of_the_unrolled_loop(program, known, rng):
     x = rng.standard_normal(3)
     n = 20 if known else tf.constant(20)

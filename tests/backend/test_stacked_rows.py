@@ -39,6 +39,7 @@ def mapped(function: Any, like: Any = tf.int32) -> Any:
     return lambda x: tf.map_fn(function, x, fn_output_signature=like)
 
 
+@pytest.mark.slow
 def test_rows_whose_extents_are_data() -> None:
     agree(mapped(lambda row: tf.math.bincount(row, minlength=5)), NUMBERS)
     agree(mapped(lambda row: tf.range(tf.reduce_max(row)) * 2), NUMBERS)

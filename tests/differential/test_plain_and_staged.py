@@ -100,6 +100,7 @@ def with_less_known(case: Case, less: Callable[[Any], Any]) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_unknown_dimensions() -> None:
     with flags.override(tier="first"):
         of_vectors = [case for case in ALL if any(x.shape.rank for x in tensors(case.arguments[0]))]

@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 KEY = "v/.ATTRIBUTES/VARIABLE_VALUE"
 
 
+@pytest.mark.slow
 def test_killed_saves_leave_the_last_complete_checkpoint(tmp_path: Path) -> None:
     """30 of them; `make soak` kills 300."""
     done = subprocess.run(

@@ -32,6 +32,7 @@ def run(program: str, tmp_path: Path, **environment: str) -> str:
 
 
 @pytest.mark.parametrize("tier", ["first", "last"])
+@pytest.mark.slow
 def test_calls_in_calls_a_thousand_deep(tmp_path: Path, tier: str) -> None:
     """Each is traced when the one inside it has been: Python's stack sets no limit to what follows."""
     run(
@@ -53,6 +54,7 @@ def test_calls_in_calls_a_thousand_deep(tmp_path: Path, tier: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_tracing_too_deep_is_an_error_that_passes(tmp_path: Path) -> None:
     """Where one trace begins the next, Python's own stack is the limit; raising it is enough, for gradients as well."""
     run(
@@ -86,6 +88,7 @@ def test_tracing_too_deep_is_an_error_that_passes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tier", ["first", "last"])
+@pytest.mark.slow
 def test_memory_that_ends(tmp_path: Path, tier: str) -> None:
     """ResourceExhaustedError, eagerly and in Functions, for results, the arena and workspaces; all works afterwards."""
     run(

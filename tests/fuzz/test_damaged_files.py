@@ -11,6 +11,7 @@ from tests.fuzz import damage, records, saved_models
 
 
 @pytest.mark.parametrize(("fuzzer", "n", "whole"), [(records, 150, "read"), (saved_models, 60, "loaded")])
+@pytest.mark.slow
 def test_damaged_files_are_refused(fuzzer: Any, n: int, whole: str) -> None:
     damage.warm(fuzzer.answer)
     came: Counter[str] = Counter()

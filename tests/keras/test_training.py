@@ -69,6 +69,7 @@ def blobs(n: int, seed: int = 0) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("make", [guides_network, full_network])
+@pytest.mark.slow
 def test_a_compiled_step_has_no_host_steps(make: Any) -> None:
     step = fg.function(make_step(make(), keras.optimizers.Adam(1e-3)))
     concrete = step.get_concrete_function(*blobs(32))

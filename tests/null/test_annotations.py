@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,15 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "fastgraph"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.fixture(autouse=True)
+def collector_paused() -> Iterator[None]:
+    """Keep Python's collector from passing over the trees of all sources again and again: it took most of the time."""
+    gc.disable()
+    yield
+    gc.enable()
+
 
 #: The share of annotated parameters that may be `Any`: what has no type of its own (leaves of nests, values that a
 #: library hands through, arguments that a user's function takes) needs no more.

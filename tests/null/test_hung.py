@@ -83,6 +83,7 @@ def test_a_hung_test_ends_with_its_processes_and_the_others_run(tmp_path: Path) 
     assert len(pids) == 2 and all(map(ended, pids))
 
 
+@pytest.mark.slow
 def test_what_nothing_interrupts_ends_its_worker_alone(tmp_path: Path) -> None:
     pytest.importorskip("xdist")
     lines, output = outcome(tmp_path, True, "-n", "1", "-k", "stays or after")

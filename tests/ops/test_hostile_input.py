@@ -24,6 +24,7 @@ WAYS = st.sampled_from(["eager", "eager", "gradient", "function"])
 
 @settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False), WAYS)
+@pytest.mark.slow
 def test_hostile_calls_end_well(chance: random.Random, way: str) -> None:
     text = hostile_call(chance)
     with memory_limit(MEMORY):

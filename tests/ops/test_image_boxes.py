@@ -127,6 +127,7 @@ def test_what_is_wrong_is_said(call: Callable[[], Any], error: str) -> None:
 
 
 @pytest.mark.parametrize("most", [3, 64, 300])
+@pytest.mark.slow
 def test_boxes_of_several_blocks(most: int, rng: np.random.Generator) -> None:
     corners, sizes = rng.random((300, 2), np.float32), rng.random((300, 2), np.float32)
     boxes, scores = np.concatenate([corners, corners + sizes], 1), np.round(rng.random(300, np.float32), 1)

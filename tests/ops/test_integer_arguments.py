@@ -35,6 +35,7 @@ def values(place: Place, dtype: str) -> list[Any]:
     return found
 
 
+@pytest.mark.slow
 def test_functions_say_what_eager_mode_says() -> None:
     chosen, seen = [], set()
     for place in places():
@@ -226,6 +227,7 @@ SAME = {"bitwise.bitwise_and", "bitwise.bitwise_or", "debugging.assert_rank_in",
         }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_no_argument_is_cut_to_32_bits() -> None:
     """Where 2**32 + 1 gives what 1 gives, it has been."""
     runner, cut = ArgumentRunner("fastgraph"), set()

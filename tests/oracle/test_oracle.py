@@ -86,11 +86,13 @@ def test_arrays_travel(dtype: str) -> None:
 
 
 @pytest.mark.skipif(processes.tensorflow_python() is None, reason="no TensorFlow")
+@pytest.mark.slow
 def test_graph_defs_across() -> None:
     assert graph_defs.main([]) == 0
 
 
 @pytest.mark.skipif(processes.tensorflow_python() is None, reason="no TensorFlow")
+@pytest.mark.slow
 def test_small_graphs_are_equal_to_the_letter() -> None:
     assert graph_letters.main([]) <= 38  # of 91; docs/graphs.md says what differs
 
@@ -106,6 +108,7 @@ def test_ops_are_tensorflows() -> None:
 
 
 @pytest.mark.skipif(processes.tensorflow_python() is None, reason="no TensorFlow")
+@pytest.mark.slow
 def test_a_wrong_op_is_reported() -> None:
     python = processes.tensorflow_python()
     assert python is not None
