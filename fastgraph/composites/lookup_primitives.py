@@ -13,6 +13,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype, int64, string
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.native.array_loops import StringNumbers
 from fastgraph.errors import FailedPreconditionError
 from fastgraph.ops.families import Array, custom, invalid
 
@@ -23,14 +24,14 @@ _numbers = itertools.count()
 class Table(str):
     """The name of a table among a node's attributes; it holds the table's dict."""
 
-    __slots__ = ("dtype", "entries", "is_fixed", "key_dtype", "range", "shape")
+    __slots__ = ("dtype", "entries", "index", "is_fixed", "key_dtype", "shape")
 
     entries: dict[Any, Any]
     key_dtype: DType
     dtype: DType
     shape: tuple[int, ...]  # of a value
     is_fixed: bool  # whether nothing changes it once it is filled
-    range: _Range | None  # of a fixed table whose keys are whole numbers, once it was asked
+    index: _Range | _Strings | None  # of a fixed table, once it was asked
 
 
 class _Range(NamedTuple):
@@ -42,36 +43,54 @@ class _Range(NamedTuple):
     there: Array
 
 
-def _range(table: Table) -> _Range | None:
-    """The entries of a fixed table by their place, if the keys are whole numbers of which few are left out."""
+class _Strings(NamedTuple):
+    """Values by the numbers of their keys, which are strings; of `n` keys."""
+
+    n: int
+    numbers: StringNumbers
+    values: Array
+
+
+def _index(table: Table) -> _Range | _Strings | None:
+    """The entries of a fixed table where a loop finds them: strings, or whole numbers of which few are left out."""
     count = len(table.entries)
-    if table.range is None or table.range.n != count:
-        first, last = (min(table.entries), max(table.entries)) if count else (0, -1)
+    if table.index is not None and table.index.n == count:
+        return table.index
+    if table.key_dtype == string:
+        numbers = StringNumbers()
+        numbers.numbers(np.fromiter(table.entries, object, count), True)
+        table.index = _Strings(count, numbers, np.fromiter(table.entries.values(), table.dtype.numpy_dtype, count))
+    elif table.key_dtype.is_integer and count:
+        first, last = min(table.entries), max(table.entries)
         size = last - first + 1 if last - first < 4 * count + 1024 else 0
         values, there = np.zeros(size, table.dtype.numpy_dtype), np.zeros(size, bool)
         if size:
             at = np.fromiter(table.entries, np.int64, count) - first
             values[at], there[at] = np.array([*table.entries.values()], values.dtype), True
-        table.range = _Range(count, first, values, there)
-    return table.range if table.range.values.size else None
+        table.index = _Range(count, first, values, there)
+    return table.index
 
 
 def new_table(key_dtype: DType, dtype: DType, value_shape: tuple[int, ...] = (), *, is_fixed: bool = False) -> Table:
     """Return an empty table."""
     table = Table(f"table_{next(_numbers)}")
     table.entries, table.key_dtype, table.dtype, table.shape = {}, key_dtype, dtype, value_shape
-    table.is_fixed, table.range = is_fixed, None
+    table.is_fixed, table.index = is_fixed, None
     return table
 
 
 def _found(keys: Array, default: Array, table: Table) -> Any:
     entries, kind = table.entries, table.dtype.numpy_dtype
     size = len(table.shape)
-    if not size and not default.ndim and table.is_fixed and keys.dtype.kind == "i" and (near := _range(table)):
-        at = keys.astype(np.int64) - near.first
-        within = (at >= 0) & (at < near.values.size)
+    index = _index(table) if not size and not default.ndim and table.is_fixed and entries else None
+    if isinstance(index, _Strings):
+        at = index.numbers.numbers(np.ascontiguousarray(keys), False).reshape(keys.shape)
+        return np.where(at < 0, default.astype(kind), index.values[at])
+    if index is not None and index.values.size:
+        at = keys.astype(np.int64) - index.first
+        within = (at >= 0) & (at < index.values.size)
         at = np.where(within, at, 0)
-        return np.where(within & near.there[at], near.values[at], default.astype(kind))
+        return np.where(within & index.there[at], index.values[at], default.astype(kind))
     asked = keys.reshape(-1).tolist()
     if not size and not default.ndim:
         values = map(entries.get, asked, itertools.repeat(default.item()))
@@ -168,7 +187,7 @@ def table_import_p(keys: Array, values: Array, *, table: Any) -> Any:
         check_same(keys.reshape(-1).tolist(), rows.tolist())
     table.entries.clear()
     table.entries.update(found)
-    table.range = None
+    table.index = None
     return ()
 
 

@@ -368,14 +368,10 @@ def unique_p(x: Array, *, out_idx: DType) -> Any:
         raise invalid("unique expects a 1D vector.")
     index = out_idx.numpy_dtype
     if x.dtype == object:  # NumPy sorts no bytes of Python
-        table: dict[Any, int] = {}
-        where = np.array([table.setdefault(v, len(table)) for v in x.tolist()], np.int64)
-        found = np.array(list(table), object)
-        return (
-            found,
-            where.astype(index),
-            np.bincount(where, minlength=len(table)).astype(index),
-        )
+        numbers = array_loops.StringNumbers()
+        where = numbers.numbers(np.ascontiguousarray(x), True)
+        found = numbers.words()
+        return found, where.astype(index), np.bincount(where, minlength=len(found)).astype(index)
     if x.dtype.kind == "c":
         _, at, inverse, counts = np.unique(
             x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False

@@ -43,6 +43,8 @@ def _each(function: Callable[[Any], Any], x: Array, dtype: type | np.dtype[Any] 
 
 
 def _array(items: Iterable[Any], shape: tuple[int, ...], dtype: type | np.dtype[Any] = object) -> Any:
+    if dtype is object:
+        return array_loops.objects(list(items)).reshape(shape)
     return np.fromiter(items, dtype, math.prod(shape)).reshape(shape)
 
 
@@ -386,7 +388,7 @@ def substr_p(input: Array, pos: Array, len: Array, *, unit: str = "BYTE") -> Any
         )
     simple = unit == "BYTE" and not pos.ndim and pos >= 0 and len >= 0 and input.size > 0
     if simple and (cuts := array_loops.cut(np.ascontiguousarray(input), int(pos), int(len))) is not None:
-        return _array(cuts, input.shape)
+        return cuts.reshape(input.shape)
     words, *places = np.broadcast_arrays(input, pos, len)
     parts = map(_cut, *(x.reshape(-1).tolist() for x in (words, *places)), itertools.repeat(unit))
     return _array(parts, words.shape)
@@ -414,15 +416,13 @@ def _parts(words: Array, split: Callable[[bytes], list[bytes]] | bytes | None) -
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         values = _words(*[bytes([i]) for i in range(256)])[np.frombuffer(b"".join(rows), np.uint8)]
     elif isinstance(split, bytes):
-        values, lengths = array_loops.split(np.ascontiguousarray(words), split)
+        indices, values, lengths = array_loops.split(np.ascontiguousarray(words), split)
+        return indices, values, np.array([len(lengths), lengths.max(initial=0)], np.int64)
     else:
         rows = [split(word) for word in words.tolist()]
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         values = np.fromiter(itertools.chain.from_iterable(rows), object, lengths.sum())
-    indices = np.empty((len(values), 2), np.int64)
-    indices[:, 0] = np.repeat(np.arange(len(lengths)), lengths)
-    indices[:, 1] = np.arange(len(values)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return indices, values, np.array([len(lengths), lengths.max(initial=0)], np.int64)
+    return array_loops.places(lengths), values, np.array([len(lengths), lengths.max(initial=0)], np.int64)
 
 
 def _infer_parts(input: Aval, sep: Aval, **_: Any) -> tuple[Aval, Aval, Aval]:

@@ -46,10 +46,18 @@ def masked(crc: int) -> int:
 def fingerprints(words: np.ndarray[Any, Any], kind: int = 0, first: int = 0, second: int = 0) -> np.ndarray[Any, Any]:
     """Return fingerprints of strings: FarmHash's (0), SipHash's by two words of key (1), Murmur's by a seed (2)."""
 
-def split(words: np.ndarray[Any, Any], between: bytes) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the parts of strings between separators, or white space where that is empty, and how many each has."""
+def objects(parts: list[bytes]) -> np.ndarray[Any, Any]:
+    """Return strings as an array."""
 
-def cut(words: np.ndarray[Any, Any], pos: int, most: int) -> list[bytes] | None:
+def split(
+    words: np.ndarray[Any, Any], between: bytes
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return where the parts of strings between separators (or white space) are, the parts, and how many each has."""
+
+def places(counts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the row and the column of each part of rows of so many."""
+
+def cut(words: np.ndarray[Any, Any], pos: int, most: int) -> np.ndarray[Any, Any] | None:
     """At most so many bytes of each string from a place on; None if one ends before it."""
 
 def printed(x: np.ndarray[Any, Any], letter: str, precision: int) -> list[bytes]:
@@ -81,3 +89,12 @@ def windows(
 
 def edits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], ends: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """How many insertions, deletions and exchanges make each row of a one of b, which end there."""
+
+class StringNumbers:
+    """Different strings and their numbers, from 0 in order of appearance."""
+
+    def numbers(self, words: np.ndarray[Any, Any], add: bool) -> np.ndarray[Any, Any]:
+        """Return the number of each string; new ones get the next ones, or, without `add`, -1."""
+
+    def words(self) -> np.ndarray[Any, Any]:
+        """Return the strings, by their numbers."""

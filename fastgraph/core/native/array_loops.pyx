@@ -7,8 +7,10 @@ Rule: sizes are checked here before C touches memory, which it does without the 
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.list cimport PyList_GET_ITEM
 from cpython.mem cimport PyMem_Free
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
@@ -343,3 +345,4 @@ def masked(uint32_t crc) -> int:
 
 include "string_loops.pxi"
 include "string_codecs.pxi"
+include "string_numbers.pxi"

@@ -5,6 +5,9 @@ cdef extern from "core/native/fingerprints.h" nogil:
     uint64_t fg_keyed(const uint8_t* p, int64_t n, uint64_t first, uint64_t second)
     uint64_t fg_murmur(const uint8_t* p, int64_t n, uint64_t seed)
 
+cdef extern from "core/native/arenas.h":
+    void fg_keep_arenas()
+
 cdef enum:
     FARM, SIP, MURMUR
 
@@ -43,14 +46,31 @@ def fingerprints(cnp.ndarray words not None, int kind=FARM, uint64_t first=0, ui
     return found
 
 
+cdef bint[256] IS_SPACE
+for _power in range(256):
+    IS_SPACE[_power] = _power == 32 or 9 <= _power <= 13
+
+
 cdef inline bint _is_space(char c) noexcept nogil:
-    return c == b" " or 9 <= c <= 13
+    return IS_SPACE[<uint8_t>c]
+
+
+def objects(list parts not None) -> np.ndarray:
+    """Strings as an array; np.fromiter asks an iterator for each. n strings -> string[n]."""
+    cdef cnp.npy_intp i, n = len(parts)
+    cdef cnp.ndarray found = cnp.PyArray_SimpleNew(1, &n, cnp.NPY_OBJECT)  # of NULL
+    cdef PyObject** items = <PyObject**>cnp.PyArray_DATA(found)
+    if n > 4096:
+        fg_keep_arenas()
+    for i in range(n):
+        items[i] = PyList_GET_ITEM(parts, i)
+        Py_INCREF(<object>items[i])
+    return found
 
 
 def split(cnp.ndarray words not None, bytes between not None) -> tuple:
-    """All parts of strings between separators, between white space where that is empty, and how many each has.
-
-    string[n] -> string[m], i64[n].
+    """All parts of strings between separators, between white space where that is empty: which (row, column) they are,
+    the parts, and how many each string has. string[n] -> i64[m, 2], string[m], i64[n].
     """
     cdef PyObject** items = _strings_of(words)
     cdef int64_t i, n = cnp.PyArray_SIZE(words), width = len(between), before
@@ -86,11 +106,27 @@ def split(cnp.ndarray words not None, bytes between not None) -> tuple:
                 parts.append(PyBytes_FromStringAndSize(begin, p - begin))
                 p += width
         count[i] = len(parts) - before
-    return np.fromiter(parts, object, len(parts)), counts
+    return places(counts), objects(parts), counts
 
 
-def cut(cnp.ndarray words not None, int64_t pos, int64_t most) -> list | None:
-    """At most so many bytes of each string from a place on; None if one ends before it. string[n] -> n strings."""
+def places(cnp.ndarray counts not None) -> np.ndarray:
+    """The row and the column of each part of rows of so many. i64[n] -> i64[m, 2]."""
+    if counts.dtype != np.int64 or not counts.flags.c_contiguous or (counts < 0).any():
+        raise ValueError("counts are int64, one after the other, none negative")
+    cdef int64_t* count = <int64_t*>cnp.PyArray_DATA(counts)
+    cdef cnp.ndarray found = np.empty((counts.sum(), 2), np.int64)
+    cdef int64_t* out = <int64_t*>cnp.PyArray_DATA(found)
+    cdef int64_t i, k
+    with nogil:
+        for i in range(cnp.PyArray_SIZE(counts)):
+            for k in range(count[i]):
+                out[0], out[1] = i, k
+                out += 2
+    return found
+
+
+def cut(cnp.ndarray words not None, int64_t pos, int64_t most) -> np.ndarray | None:
+    """At most so many bytes of each string from a place on; None if one ends before it. string[*s] -> string[n]."""
     cdef PyObject** items = _strings_of(words)
     cdef int64_t i, n
     cdef list parts = []
@@ -99,7 +135,7 @@ def cut(cnp.ndarray words not None, int64_t pos, int64_t most) -> list | None:
         if n < 0:
             return None
         parts.append(PyBytes_FromStringAndSize(PyBytes_AS_STRING(<object>items[i]) + pos, min(n, most)))
-    return parts
+    return objects(parts)
 
 
 def printed(cnp.ndarray x not None, str letter not None, int precision) -> list:
