@@ -3,8 +3,8 @@
 cdef class StringNumbers:
     """Different strings and their numbers, from 0 in order of appearance.
 
-    Open addressing over pairs of a hash and a number + 1; at most half of the places are taken. The hash is Python's: it
-    is keyed, so that nobody can choose strings that meet, and a string keeps it.
+    Open addressing over pairs of a hash and a number + 1; at most half of the places are taken. The hash is Python's:
+    it is keyed, so that nobody can choose strings that meet, and a string keeps it.
     """
 
     cdef list known
