@@ -34,6 +34,7 @@ import numpy as np
 import fastgraph.core.base.dtype as _dtype
 import fastgraph.core.op_errors as op_errors
 from fastgraph.errors import FailedPreconditionError, InvalidArgumentError, OpError, ResourceExhaustedError
+from fastgraph.core.base.deferred_signals import Untraced
 from fastgraph.core.base.shapes import Aval, TensorShape
 
 cnp.import_array()
@@ -259,18 +260,24 @@ def pop_trace(previous) -> None:
 cdef class use_trace:
     """Context manager: inside it this thread's ops are bound to `trace` (None: eager). Tapes go on recording."""
 
-    cdef object trace, previous
+    cdef object trace, previous, handlers
 
     def __cinit__(self, trace):
         self.trace = trace
 
     def __enter__(self):
+        cdef ThreadState state = thread_state()
+        if self.trace is not None and state.trace is None:
+            self.handlers = Untraced(state)
+            self.handlers.__enter__()
         self.previous = push_trace(self.trace)
         return self.trace
 
     def __exit__(self, *exc):
         pop_trace(self.previous)
         self.previous = None
+        if self.handlers is not None:
+            self.handlers.__exit__()
         return False
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Collection, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from fastgraph._tape import ForwardRecorder, Tape
 from fastgraph.core.base import nesting
+from fastgraph.core.base.deferred_signals import Untraced
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.registry import get, public_function, register_public
@@ -31,23 +32,25 @@ from fastgraph.state.resource_handles import ResourceHandle
 def entering(trace: GraphTrace | None) -> Any:
     """Bind this thread's ops to `trace` inside the block; tapes from outside do not see them.
 
-    What the nodes of enclosing traces are given besides inside (`add_outputs`) the tapes are told afterwards.
+    What the nodes of enclosing traces are given besides inside (`add_outputs`) the tapes are told afterwards. Handlers
+    of signals are in none of the traces.
     """
     state = current_state()
     before = state.trace, state.tapes, state.extra.get("added")
     scope = state.extra.get("name_scope", "")
-    if trace is not None:
-        state.extra["name_scope"] = trace.scope
     added: list[tuple[Node, int, GraphTrace, Sequence[Any]]] = []
-    state.trace, state.tapes = trace, []
-    state.extra["added"] = added if trace is not None and trace.parent is not None else None
-    try:
-        yield trace
-    finally:
-        state.trace, state.tapes, state.extra["added"] = before
-        state.extra["name_scope"] = scope
-        for each in added:
-            _tell_tapes(*each)
+    with Untraced(state) if trace is not None and state.trace is None else nullcontext():
+        if trace is not None:
+            state.extra["name_scope"] = trace.scope
+        state.trace, state.tapes = trace, []
+        state.extra["added"] = added if trace is not None and trace.parent is not None else None
+        try:
+            yield trace
+        finally:
+            state.trace, state.tapes, state.extra["added"] = before
+            state.extra["name_scope"] = scope
+            for each in added:
+                _tell_tapes(*each)
 
 
 def differentiable(aval: Aval) -> bool:

@@ -28,6 +28,18 @@ def interpret(graph: Graph, arguments: Sequence[Any]) -> list[Any]:
 
     Raises what the ops raise, with the node and the user's source lines added to the message.
     """
+    outer = _run.attempt
+    if outer is None:
+        return _interpret(graph, arguments)
+    _run.attempt = None  # a handler of a signal calls, in the middle of what may be given up
+    try:
+        return _interpret(graph, arguments)
+    finally:
+        _run.attempt = outer
+
+
+def _interpret(graph: Graph, arguments: Sequence[Any]) -> list[Any]:
+    """Run a graph as part of what this thread runs."""
     prepared = graph.interpreter
     if prepared is None:
         with resting:
@@ -45,7 +57,7 @@ def interpret_unless(
     """
     outer, _run.attempt = _run.attempt, _Attempt(time.thread_time() + seconds, better)
     try:
-        return interpret(graph, arguments)
+        return _interpret(graph, arguments)
     except _Enough as enough:
         if enough.args[0] is not _run.attempt:
             raise
@@ -193,7 +205,7 @@ def located(error: OpError, node: Node, operands: Sequence[Any]) -> OpError:
 
 
 def _call(node: Node, inputs: tuple[Any, ...]) -> list[Any]:
-    return interpret(node.attrs["graph"], inputs)
+    return _interpret(node.attrs["graph"], inputs)
 
 
 def _recursive_call(node: Node, inputs: tuple[Any, ...]) -> Sequence[Any]:
@@ -207,7 +219,7 @@ def _const(node: Node, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _cond(node: Node, inputs: tuple[Any, ...]) -> list[Any]:
     taken = node.attrs["then_graph" if _truth(inputs[0], node) else "else_graph"]
-    return interpret(taken, inputs[1:])
+    return _interpret(taken, inputs[1:])
 
 
 def _while(node: Node, inputs: tuple[Any, ...]) -> list[Any]:
@@ -215,8 +227,8 @@ def _while(node: Node, inputs: tuple[Any, ...]) -> list[Any]:
     test, body = node.attrs["cond_graph"], node.attrs["body_graph"]
     carried, invariants = list(inputs[:n_carried]), list(inputs[n_carried:])
     rows: list[list[Any]] = [[] for _ in body.outputs[n_carried:]]
-    while _truth(interpret(test, [*carried, *invariants])[0], node):
-        results = interpret(body, [*carried, *invariants])
+    while _truth(_interpret(test, [*carried, *invariants])[0], node):
+        results = _interpret(body, [*carried, *invariants])
         carried = results[:n_carried]
         for column, result in zip(rows, results[n_carried:], strict=True):
             column.append(as_array(result))

@@ -82,6 +82,66 @@ def test_a_handler_that_traces_while_the_program_traces(tmp_path: Any) -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "fine"), done.stdout + done.stderr
 
 
+def test_what_a_handler_does_is_no_part_of_the_trace_that_it_interrupts() -> None:
+    came: list[Any] = []
+    places = ["at the start", "in a loop"]
+
+    def interrupt(place: str) -> None:
+        if place in places:
+            places.remove(place)
+            with tf.name_scope("around"), tf.device("/CPU:0"):
+                signal.raise_signal(signal.SIGUSR1)
+
+    @tf.function
+    def step(x: tf.Tensor) -> tf.Tensor:
+        interrupt("at the start")
+        for _ in tf.range(3):
+            interrupt("in a loop")
+            x = x * 2.0
+        return x
+
+    made: list[tf.Variable] = []
+
+    @tf.function
+    def scaled(x: tf.Tensor) -> tf.Tensor:
+        if not made:
+            made.append(tf.Variable(3.0))
+        if x > 0.0:
+            return x * made[0]
+        return step(-x)
+
+    def handler(*_: object) -> None:
+        came.append([tf.executing_eagerly(), float(tf.constant(1.0) + 2.0), float(step(tf.constant(3.0)))])
+        came[-1] += [float(scaled(tf.constant(2.0))), float(scaled(tf.constant(-2.0)))]
+
+    earlier = signal.signal(signal.SIGUSR1, handler)
+    try:
+        assert step(tf.constant(1.0)).numpy() == 8.0
+        assert signal.getsignal(signal.SIGUSR1) is handler
+    finally:
+        signal.signal(signal.SIGUSR1, earlier)
+    assert came == [[True, 3.0, 24.0, 6.0, 16.0]] * 2
+
+
+def test_what_a_handler_raises_ends_the_trace_and_leaves_the_handlers_as_they_were() -> None:
+    def handler(*_: object) -> None:
+        raise TimeoutError("too long")
+
+    @tf.function
+    def endless(x: tf.Tensor) -> tf.Tensor:
+        signal.raise_signal(signal.SIGUSR1)
+        return x
+
+    earlier = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with pytest.raises(TimeoutError, match="too long"):
+            endless(tf.constant(1.0))
+        assert tf.executing_eagerly()
+        assert signal.getsignal(signal.SIGUSR1) is handler
+    finally:
+        signal.signal(signal.SIGUSR1, earlier)
+
+
 @pytest.mark.parametrize("make", [lambda x: tf.unstack(x), list], ids=["unstack", "iterated"])
 def test_millions_of_tensors_that_are_made_at_once_can_be_interrupted(make: Any) -> None:
     x, making = tf.zeros([3_000_000], tf.int32), [True]

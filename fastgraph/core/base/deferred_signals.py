@@ -1,14 +1,16 @@
-"""Handlers of signals wait while modules are imported on demand, and so do forks by other threads.
+"""Handlers of signals wait while modules are imported on demand, and so do forks by other threads; none is traced.
 
 Rule: a handler runs between any two bytecodes of the main thread, and would find half of a module that is being
 imported there; what it has to do is done when the import is over. A forked child would find Python's lock of such a
-module taken for good.
+module taken for good. While the main thread traces, a handler runs at once (it may be there to end what takes too
+long), but its ops are none of the trace's.
 """
 
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations of its names, which takes longer than all that is done here
 import _thread
+import functools
 import importlib
 import sys
 import threading
@@ -69,6 +71,51 @@ def _note(number: int, frame: Any) -> None:
 deferred = Deferred()
 
 
+class Untraced:
+    """A context manager in which Python's handlers of signals run in a state like that of a thread of their own.
+
+    `state` is the ThreadState: the trace, tapes, device and scopes in it are those of what the handler interrupts. A
+    handler that is set meanwhile is called as it is.
+    """
+
+    __slots__ = ("_replaced", "_state")
+
+    def __init__(self, state: Any) -> None:
+        self._state = state
+        self._replaced: dict[int, tuple[Any, Any]] = {}
+
+    def __enter__(self) -> None:
+        if _thread.get_ident() != threading.main_thread().ident:
+            return
+        try:
+            for number in _SIGNALS:
+                handler = _signal.getsignal(number)
+                if callable(handler) and handler not in (_signal.default_int_handler, _note):
+                    self._replaced[number] = handler, functools.partial(self._call, handler)
+                    _signal.signal(number, self._replaced[number][1])
+        except BaseException:  # what a handler raised
+            self.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        while self._replaced:
+            number, (handler, own) = next(iter(self._replaced.items()))
+            try:
+                if _signal.getsignal(number) is own:
+                    _signal.signal(number, handler)
+            finally:
+                del self._replaced[number]
+
+    def _call(self, handler: Any, number: int, frame: Any) -> Any:
+        state = self._state
+        before = state.trace, state.tapes, state.device, state.replica, state.extra
+        state.trace, state.tapes, state.device, state.replica, state.extra = None, [], None, None, {}
+        try:
+            return handler(number, frame)
+        finally:
+            state.trace, state.tapes, state.device, state.replica, state.extra = before
+
+
 def imported(module: str) -> types.ModuleType:
     """Import a module on behalf of a call, or of somebody who asks for a name. Raises what its import raises."""
     with deferred:
@@ -78,4 +125,4 @@ def imported(module: str) -> types.ModuleType:
             return importlib.import_module(module)
 
 
-__all__ = ["Deferred", "deferred", "imported"]
+__all__ = ["Deferred", "Untraced", "deferred", "imported"]

@@ -186,6 +186,9 @@ def settled(
 
     What calls a trace around it is of this pass of that one alone. Raises RecursionError where there is no base case.
     """
+    outside = _tracing.all
+    if current_trace() is None:
+        _tracing.all = []  # what a handler of a signal traces is in none of the traces that it interrupts
     pending = Pending(function, key, name, len(_tracing.all), described)
     _tracing.all.append(pending)
     if len(_tracing.all) > max(MANY, len(_tracing.deepest)):
@@ -213,13 +216,14 @@ def settled(
             raise TypeError(
                 f"the result of {name}, which calls itself, is of another kind in every pass: {concrete.output_shapes}"
             )
+        is_final = pending.outermost >= pending.depth
+        if not is_final:
+            _tracing.all[pending.outermost].made[id(function), key] = concrete, pending.outermost, function
     finally:
         _tracing.all.pop()
         if pending.depth == 0:
             _tracing.deepest = []
+        _tracing.all = outside
     if pending.called:
         pending.callee.become(concrete.graph.ir, lambda: concrete.run_flat)
-    if pending.outermost < pending.depth:
-        _tracing.all[pending.outermost].made[id(function), key] = concrete, pending.outermost, function
-        return concrete, False, n_passes
-    return concrete, True, n_passes
+    return concrete, is_final, n_passes
