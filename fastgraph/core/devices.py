@@ -207,7 +207,7 @@ def set_soft_device_placement(enabled: bool) -> None:
     _soft_placement = bool(enabled)
 
 
-def _placed(name: str) -> str:
+def placed(name: str) -> str:
     """`name`, or the CPU's if this machine has no such device and that may be, of which the log tells once."""
     try:
         device_number(name)
@@ -261,7 +261,7 @@ class device:
             name = name.to_string() if hasattr(name, "to_string") else getattr(name, "name", name)
         state = current_state()
         if name is not None:
-            name = _within(state.device, _placed(name) if name else "")
+            name = _within(state.device, placed(name) if name else "")
         self._previous.append(state.device)
         state.device = name
         if _parts is not None:
