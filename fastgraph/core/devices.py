@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastgraph.core.base.logger import get_logger
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import EagerTensor, Tensor, current_state, from_array, place_by, register_slot
 from fastgraph.errors import InvalidArgumentError
@@ -188,7 +189,8 @@ def device_number(name: str) -> int:
     return 0
 
 
-_soft_placement = False
+_soft_placement = True
+_told: set[str] = set()  # of which missing devices it was said that the CPU stands for them
 
 
 def get_soft_device_placement() -> bool:
@@ -197,7 +199,7 @@ def get_soft_device_placement() -> bool:
 
 
 def set_soft_device_placement(enabled: bool) -> None:
-    """Say whether ops for a device that is not there run on the CPU, which else is an error.
+    """Say whether ops for a device that is not there run on the CPU, as they do at first, or are an error.
 
     Source: tf.config.set_soft_device_placement.
     """
@@ -205,13 +207,18 @@ def set_soft_device_placement(enabled: bool) -> None:
     _soft_placement = bool(enabled)
 
 
-def _placed(name: str) -> str:
-    """`name`, or the CPU's if there is no such device and that may be."""
+def placed(name: str) -> str:
+    """`name`, or the CPU's if this machine has no such device and that may be, of which the log tells once."""
     try:
         device_number(name)
     except InvalidArgumentError:
-        if not _soft_placement:
+        match = re.match(_NAME, name)
+        elsewhere = match is not None and (match["job"] or "localhost", int(match["task"] or 0)) != ("localhost", 0)
+        if elsewhere or not _soft_placement:
             raise
+        if name not in _told:
+            _told.add(name)
+            get_logger().warning("There is no device %s: the CPU stands for it.", name)
         return CPU
     return name
 
@@ -233,8 +240,8 @@ class device:
             would run anyway.
 
     Raises:
-        InvalidArgumentError: On entering: the device is not there, and `set_soft_device_placement` does not let the CPU
-            stand for it.
+        InvalidArgumentError: On entering: the device is another process's, or is not there and
+            `set_soft_device_placement` does not let the CPU stand for it.
         RuntimeError: On leaving: another one was entered since.
 
     Examples:
@@ -254,7 +261,7 @@ class device:
             name = name.to_string() if hasattr(name, "to_string") else getattr(name, "name", name)
         state = current_state()
         if name is not None:
-            name = _within(state.device, _placed(name) if name else "")
+            name = _within(state.device, placed(name) if name else "")
         self._previous.append(state.device)
         state.device = name
         if _parts is not None:

@@ -17,8 +17,9 @@ from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, int32, strin
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
+from fastgraph.data.jpeg_pixels import jpeg_pixels
 from fastgraph.errors import NotBuiltImportError
-from fastgraph.ops.arguments import as_tensor, named, not_allowed, refused, whole
+from fastgraph.ops.arguments import as_tensor, named, not_allowed, refused, whole, word
 from fastgraph.ops.families import Array, custom, invalid, shape_text
 from fastgraph.ops.image_colors import convert_image_dtype
 from fastgraph.records.png_files import png16
@@ -39,7 +40,7 @@ def pillow() -> Any:
     return Image
 
 
-def _infer(contents: Aval, *, op: str, channels: int, frames: bool, bits: int, ratio: int) -> Aval:
+def _infer(contents: Aval, *, op: str, channels: int, frames: bool, bits: int, **jpeg: Any) -> Aval:
     return Aval(uint16 if bits == 16 else uint8, None if frames else (None, None, channels or None))
 
 
@@ -63,7 +64,10 @@ def opened_picture(data: bytes, formats: tuple[str, ...] = ("JPEG", "PNG", "GIF"
 
 
 @custom(op="DecodeImage", infer=_infer, groups=("string",), step="dynamic", reason=_REASON)
-def decode_image_p(contents: Array, *, op: str, channels: int, frames: bool, bits: int, ratio: int) -> Any:
+def decode_image_p(
+    contents: Array, *, op: str, channels: int, frames: bool, bits: int, ratio: int, fast: bool = True,
+    smooth: bool = True,
+) -> Any:  # fmt: skip
     """The pixels of a picture. string[] -> u8[h, w, c], u8[n, h, w, 3] of an animation if `frames` are wanted."""
     if contents.ndim:
         raise invalid(f"`contents` must be scalar but got shape{shape_text(contents.shape)}")
@@ -78,7 +82,10 @@ def decode_image_p(contents: Array, *, op: str, channels: int, frames: bool, bit
     if kind == "JPEG" and channels == 4:
         raise invalid("JPEG does not support 4 channels")
     try:
-        return _pixels(picture, data, op, channels, frames, bits, ratio)
+        found = jpeg_pixels(picture, channels, ratio, fast, smooth) if kind == "JPEG" else None
+        if found is None:
+            return _pixels(picture, data, op, channels, frames, bits, ratio)
+        return found.astype(np.uint16) * 257 if bits == 16 else found[None] if op == "DecodeGif" else found
     except NotImplementedError:
         raise
     except Exception:  # whatever damaged contents make of the decoders
@@ -141,7 +148,7 @@ def decode_image(
 
 def _decoded(
     op: str, contents: TensorLike, channels: Any, dtype: DTypeLike, name: str | None, frames: bool = False,
-    ratio: int = 1,
+    **jpeg: Any,
 ) -> Any:  # fmt: skip
     count, wanted = whole(channels or 0, "channels", 32), as_dtype(dtype)
     if count not in (0, 1, 3, 4):
@@ -150,7 +157,7 @@ def _decoded(
     bits = 16 if wanted == uint16 else 8
     pixels = named(
         name, decode_image_p, as_tensor(contents, string), op=op, channels=count, frames=bool(frames), bits=bits,
-        ratio=ratio,
+        **{"ratio": 1, **jpeg},
     )  # fmt: skip
     return pixels if wanted in (uint8, uint16) else convert_image_dtype(pixels, wanted)
 
@@ -170,16 +177,27 @@ def decode_bmp(contents: TensorLike, channels: TensorLike = 0, name: str | None 
 
 
 def decode_jpeg(
-    contents: TensorLike, channels: TensorLike = 0, ratio: TensorLike = 1, name: str | None = None, **options: Any,
+    contents: TensorLike, channels: TensorLike = 0, ratio: TensorLike = 1, fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False, acceptable_fraction: float = 1, dct_method: str = "", name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The pixels of a JPEG (PNG, GIF), each side by `ratio` smaller. string[] -> u8[h, w, channels].
 
-    Other options say how exact and how fast a decoder is, and change nothing here. Raises: InvalidArgumentError for
-    another ratio and for other bytes. Source: tf.io.decode_jpeg.
+    fancy_upscaling: interpolate chroma. dct_method: "INTEGER_FAST" ("" is the same) or "INTEGER_ACCURATE", which is
+    the faster one here. A file that is cut off is refused, whatever is said of it. Raises: InvalidArgumentError for
+    another ratio or method, and for other bytes. Source: tf.io.decode_jpeg.
     """
     if ratio not in (1, 2, 4, 8):
         raise invalid(f"ratio must be 1, 2, 4, or 8, got {ratio!r}")
-    return _decoded("DecodeJpeg", contents, channels, uint8, name, ratio=int(ratio))  # type: ignore[arg-type]
+    how = {"ratio": int(ratio), "fast": is_fast(dct_method), "smooth": bool(fancy_upscaling)}  # type: ignore[arg-type]
+    return _decoded("DecodeJpeg", contents, channels, uint8, name, **how)
+
+
+def is_fast(dct_method: Any) -> bool:
+    """Whether a method's name asks for the fast transform. Raises InvalidArgumentError for another name."""
+    method = word(dct_method, "dct_method")
+    if method not in ("", "INTEGER_FAST", "INTEGER_ACCURATE"):
+        raise invalid("dct_method must be one of {'', 'INTEGER_FAST', 'INTEGER_ACCURATE'}")
+    return method != "INTEGER_ACCURATE"
 
 
 def decode_gif(contents: TensorLike, name: str | None = None) -> Tensor:

@@ -15,7 +15,8 @@ from fastgraph.core.base.dtype import DTypeLike, as_dtype, bool_, int32, int64, 
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
-from fastgraph.data.decoding import decode_image_p, opened_picture, pillow
+from fastgraph.data.decoding import decode_image_p, is_fast, opened_picture, pillow
+from fastgraph.data.jpeg_pixels import jpeg_pixels
 from fastgraph.ops.arguments import as_tensor, named, not_allowed, refused, whole, word
 from fastgraph.ops.families import Array, body_of, custom, invalid, shape_text
 from fastgraph.ops.image_colors import convert_image_dtype
@@ -146,15 +147,15 @@ def extract_jpeg_shape(contents: TensorLike, output_type: DTypeLike = int32, nam
     return named(name, extract_jpeg_shape_p, as_tensor(contents, string), wide=wide)
 
 
-def _infer_crop(contents: Aval, crop_window: Aval, *, channels: int) -> Aval:
+def _infer_crop(contents: Aval, crop_window: Aval, *, channels: int, **jpeg: bool) -> Aval:
     return Aval(uint8, (None, None, channels or None))
 
 
 @custom(op="DecodeAndCropJpeg", infer=_infer_crop, groups=("string", "int32"), step="dynamic", reason=_REASON)
-def decode_and_crop_jpeg_p(contents: Array, crop_window: Array, *, channels: int) -> Any:
+def decode_and_crop_jpeg_p(contents: Array, crop_window: Array, *, channels: int, fast: bool, smooth: bool) -> Any:
     """A part of a JPEG: string[], i32[4] (y, x, height, width) -> u8[height, width, channels]."""
     whole_picture = decode_image_p.primitive.body(  # type: ignore[attr-defined]
-        contents, op="DecodeJpeg", channels=channels, frames=False, bits=8, ratio=1
+        contents, op="DecodeJpeg", channels=channels, frames=False, bits=8, ratio=1, fast=fast, smooth=smooth
     )
     y, x, height, width = map(int, crop_window)
     rows, columns = whole_picture.shape[:2]
@@ -165,12 +166,13 @@ def decode_and_crop_jpeg_p(contents: Array, crop_window: Array, *, channels: int
 
 def decode_and_crop_jpeg(
     contents: TensorLike, crop_window: TensorLike, channels: TensorLike = 0, ratio: TensorLike = 1,
-    name: str | None = None, **options: Any,
+    fancy_upscaling: bool = True, try_recover_truncated: bool = False, acceptable_fraction: float = 1,
+    dct_method: str = "", name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """A part of a JPEG: string[], i32[4] (y, x, height, width) -> u8[height, width, channels].
 
-    Other options say how exact and how fast a decoder is, and change nothing here. Raises: InvalidArgumentError for a
-    part that is not within; NotImplementedError for another ratio. Source: tf.io.decode_and_crop_jpeg.
+    Options as for decode_jpeg. Raises: InvalidArgumentError for a part that is not within; NotImplementedError for
+    another ratio. Source: tf.io.decode_and_crop_jpeg.
     """
     if ratio != 1:
         raise NotImplementedError("decode_and_crop_jpeg: only ratio=1 is built")
@@ -178,8 +180,9 @@ def decode_and_crop_jpeg(
     if count not in (0, 1, 3):
         raise invalid(f"`channels` must be 0, 1 or 3 but got {count}")
     return named(
-        name, decode_and_crop_jpeg_p, as_tensor(contents, string), as_tensor(crop_window, int32), channels=count
-    )
+        name, decode_and_crop_jpeg_p, as_tensor(contents, string), as_tensor(crop_window, int32), channels=count,
+        fast=is_fast(dct_method), smooth=bool(fancy_upscaling),
+    )  # fmt: skip
 
 
 def adjust_jpeg_quality(
@@ -187,10 +190,11 @@ def adjust_jpeg_quality(
 ) -> Tensor:
     """A picture as it is after a JPEG file of a quality. t[h, w, 1 or 3] -> t[h, w, 1 or 3].
 
-    Raises: InvalidArgumentError for a quality that is not from 0 to 100; ImportError without Pillow.
+    Raises: InvalidArgumentError for a quality that is not from 0 to 100, and for a `dct_method` that `decode_jpeg`
+    does not know; ImportError without Pillow.
     Source: tf.image.adjust_jpeg_quality.
     """
-    x, quality = as_tensor(image), as_tensor(jpeg_quality, int32)
+    x, quality, fast = as_tensor(image), as_tensor(jpeg_quality, int32), is_fast(dct_method)
     pixels = convert_image_dtype(x, uint8, saturate=True)
 
     def through(picture: Any, quality: Any) -> list[Any]:
@@ -198,8 +202,8 @@ def adjust_jpeg_quality(
             raise invalid(f"quality must be in [0,100], got {quality}")
         encode: Any = encode_jpeg_p
         options = {"kind": "", "quality": int(quality), "progressive": False, "small": False, "sampled": True}
-        found = np.asarray(opened_picture(body_of(encode)(picture, **options).item()))
-        return [found.reshape(picture.shape)]
+        written = opened_picture(body_of(encode)(picture, **options).item())
+        return [jpeg_pixels(written, picture.shape[2], fast=fast)]
 
     return convert_image_dtype(host_call(through, [pixels, quality], (uint8, pixels.shape))[0], x.dtype, saturate=True)
 

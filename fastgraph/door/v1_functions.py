@@ -254,8 +254,11 @@ def logging_get_verbosity() -> int:
 
 def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Any:
     """Return tf.gather in which all axes of `indices` but the last are of the batch."""
-    places = tf.convert_to_tensor(indices)
+    ragged = isinstance(indices, tf.RaggedTensor) or isinstance(params, tf.RaggedTensor)
+    places = indices if isinstance(indices, tf.RaggedTensor) else tf.convert_to_tensor(indices)
     rank = places.shape.rank
+    if ragged:
+        return tf.gather(params, places, batch_dims=-1 if rank is None else rank - 1, name=name)
     if rank is None:
         raise ValueError("batch_gather does not allow indices with unknown shape.")
     return tf.gather(params, places, axis=rank - 1, batch_dims=rank - 1, name=name)

@@ -269,16 +269,28 @@ class variable_scope:
         if base.custom_getter is not None and (own := self._options["custom_getter"]) is not None:
             options["custom_getter"] = lambda get, *a, **k: own(functools.partial(base.custom_getter, get), *a, **k)
         scope = str(self._stack.enter_context(tf.name_scope(last))) if self._aux and last else ""
+        counts = _local.counts
+        counts[name] = counts.get(name, 0) + 1
+        # What a scope that is entered anew has inside is counted from nothing, and forgotten when it is left.
+        self._counts = dict(counts) if isinstance(given, VariableScope) else None
+        self._inside = f"{name}/"
         _local.scopes.append(VariableScope(reuse, name, scope, **options))
         return _local.scopes[-1]
 
     @staticmethod
     def _unique(key: str) -> str:
-        n = _local.counts[key] = _local.counts.get(key, -1) + 1
+        """The last name of a scope of this name, or of the first one that follows it and is not taken."""
+        key, n = key.strip("/"), 0
+        while _local.counts.get(f"{key}_{n}" if n else key):
+            n += 1
         last = key.rpartition("/")[2]
         return f"{last}_{n}" if n else last
 
     def __exit__(self, *error: object) -> None:
+        if self._counts is not None:
+            _local.counts = self._counts
+        else:
+            _local.counts = {key: n for key, n in _local.counts.items() if not key.startswith(self._inside)}
         _local.scopes.pop()
         self._stack.close()
 

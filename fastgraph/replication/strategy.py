@@ -12,7 +12,7 @@ from typing import Any
 
 from fastgraph.core import replicas
 from fastgraph.core.base import nesting
-from fastgraph.core.devices import CPU, device, device_name, list_logical_devices, part_of
+from fastgraph.core.devices import CPU, device, device_name, list_logical_devices, part_of, placed
 from fastgraph.core.tensor import current_trace, init_scope
 from fastgraph.errors import NotBuiltError
 from fastgraph.ops.joining import split
@@ -378,12 +378,12 @@ class _DefaultStrategy(Strategy):
 class OneDeviceStrategy(Strategy):
     """A program on the device that it names. Source: tf.distribute.OneDeviceStrategy.
 
-    Raises InvalidArgumentError for a device that is not there.
+    Raises InvalidArgumentError for a device that is not there, and that the CPU may not stand for.
     """
 
     def __init__(self, device: str) -> None:
         super().__init__()
-        self._devices = (device_name(0, part_of(device)),)
+        self._devices = (device_name(0, part_of(placed(device))),)
 
 
 class MirroredStrategy(Strategy):
@@ -395,7 +395,7 @@ class MirroredStrategy(Strategy):
         cross_device_ops: How values are added up; every way gives the same sums here.
 
     Raises:
-        InvalidArgumentError: A device is not there.
+        InvalidArgumentError: A device is not there, and the CPU may not stand for it.
         AssertionError: A device is named twice.
 
     Examples:
@@ -412,9 +412,9 @@ class MirroredStrategy(Strategy):
         super().__init__(None)
         self.extended = StrategyExtended(self, cross_device_ops)
         names = devices or [each.name for each in list_logical_devices("CPU")]
-        self._devices = tuple(device_name(0, part_of(name)) for name in names)
-        if len(set(self._devices)) < len(self._devices):
-            raise AssertionError(f"No duplicates allowed in `devices` argument: {self._devices}")
+        if len({name.upper().rpartition("DEVICE:")[2].strip("/") for name in names}) < len(names):
+            raise AssertionError(f"No duplicates allowed in `devices` argument: {names}")
+        self._devices = tuple(device_name(0, part_of(placed(name))) for name in names)
 
 
 class _NotBuilt(Strategy):

@@ -160,12 +160,26 @@ class Trackable:
 class TrackableResource(Trackable):
     """A thing that functions use and no tensor holds, a table for example.
 
-    There are those of this package; a class of a program's own would need an operation that makes such a resource.
+    A class of a program's own says how it is made (`_create_resource`). SavedModels hold those of this package alone.
     Source: tf.saved_model.experimental.TrackableResource.
     """
 
     def __init__(self, device: str = "") -> None:
         self._resource_device = device
+
+    @property
+    def resource_handle(self) -> Any:
+        """What `_create_resource` gives, which is called when this is first read."""
+        handle = self.__dict__.get("_resource_handle")
+        if handle is None:
+            handle = self.__dict__["_resource_handle"] = self._create_resource()
+        return handle
+
+    def _initialize(self) -> None:
+        """Fill the resource. Here: nothing."""
+
+    def _destroy_resource(self) -> None:
+        """Free the resource. Here: nothing."""
 
     def _create_resource(self) -> Any:
         raise NotImplementedError("TrackableResource._create_resource not implemented.")

@@ -180,3 +180,27 @@ def test_many_classes_are_not_kept() -> None:
     for i in range(3000):
         nest.flatten(type(f"C{i}", (), {})())
     assert len(nest._kinds) <= nest._MOST_KINDS
+
+
+class Marked:
+    """What takes itself apart, with a mark that is no part of it."""
+
+    def __init__(self, mark: bool, value: Any) -> None:
+        self.mark, self.value = mark, value
+
+    def __tf_flatten__(self) -> tuple[tuple[bool], tuple[Any]]:
+        return (self.mark,), (self.value,)
+
+    @classmethod
+    def __tf_unflatten__(cls, metadata: tuple[bool], components: tuple[Any]) -> Marked:
+        return cls(*metadata, *components)
+
+
+def test_what_takes_itself_apart_is_of_one_structure_whatever_its_metadata() -> None:
+    first = Marked(True, 1)
+    nest.assert_same_structure(first, Marked(False, 2))
+    assert nest.is_nested(first) and nest.flatten(first) == [1]
+    doubled = nest.map_structure(lambda x: x * 2, first)
+    assert (doubled.mark, doubled.value) == (True, 2)
+    with pytest.raises(TypeError, match="same sequence type"):
+        nest.assert_same_structure(first, [1])

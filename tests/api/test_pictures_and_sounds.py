@@ -7,6 +7,7 @@ import io
 import struct
 import wave
 import zlib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,6 +70,38 @@ def test_pngs_are_encoded_without_loss() -> None:
             tf.io.encode_png(wrong)
     with pytest.raises(errors.InvalidArgumentError, match=r"compression should be in \[-1,9\], got 10"):
         tf.io.encode_png(PIXELS, compression=10)
+
+
+# A picture as it is behind a JPEG, by TensorFlow 2.21: sums of pixels times their numbers, and the first ones.
+BEHIND_A_JPEG = [
+    ((17, 33, 3), 75, {}, 178881351, [0, 51, 79, 0, 44, 81]),
+    ((17, 33, 3), 100, {}, 178907922, [0, 31, 70, 11, 50, 91]),
+    ((9, 4, 3), 50, {}, 721906, [27, 19, 76, 55, 47, 104]),
+    ((9, 4, 3), 50, {"fancy_upscaling": False}, 721906, [27, 19, 76, 55, 47, 104]),
+    ((17, 33, 1), 95, {}, 19871176, [0, 0, 6, 15, 22, 31]),
+    ((17, 33, 3), 95, {"channels": 1}, 20118149, [29, 36, 42, 51, 59, 69]),
+    ((17, 33, 3), 75, {"ratio": 2}, 13278190, [0, 57, 85, 57, 51, 121]),
+    ((17, 33, 3), 75, {"ratio": 8}, 121840, [108, 129, 134, 133, 156, 140]),
+    ((17, 33, 3), 75, {"fancy_upscaling": False}, 178954650, [0, 51, 79, 0, 50, 78]),
+    ((17, 33, 3), 100, {"dct_method": "INTEGER_ACCURATE"}, 180105851, [1, 40, 81, 8, 47, 88]),
+]
+
+
+@pytest.mark.parametrize(("shape", "quality", "how", "total", "first"), BEHIND_A_JPEG)
+def test_jpegs_have_the_pixels_that_tensorflow_decodes(
+    shape: Any, quality: int, how: Any, total: int, first: Any
+) -> None:
+    pytest.importorskip("PIL.Image")
+    content = tf.io.encode_jpeg(_waves(shape), quality=quality)
+    pixels = tf.io.decode_jpeg(content, **how).numpy().ravel().astype(np.int64)
+    assert (int(pixels @ np.arange(1, pixels.size + 1)), pixels[:6].tolist()) == (total, first)
+    if not how:
+        np.testing.assert_array_equal(tf.image.adjust_jpeg_quality(_waves(shape), quality), tf.io.decode_jpeg(content))
+
+
+def _waves(shape: tuple[int, int, int]) -> Any:
+    y, x, c = np.indices(shape)
+    return ((y * y * 3 + x * 7 + c * 40 + (x * y) % 11 * 9) % 256).astype(np.uint8)
 
 
 def test_jpegs() -> None:

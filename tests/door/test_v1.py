@@ -224,3 +224,28 @@ def test_records_by_the_numbers_of_their_compressions(kind: str, tmp_path: Path)
         file.write(b"a record")
     assert list(fg.compat.v1.io.tf_record_iterator(str(tmp_path / "r"), options)) == [b"a record"]
     assert ((tmp_path / "r").read_bytes()[:2] == b"\x1f\x8b") == (kind == "GZIP")
+
+
+def test_default_names_of_scopes_are_counted_within_the_scope_as_entered() -> None:
+    with fg.Graph().as_default():
+        names: list[str] = []
+        outer: Any = "taken"
+        for _ in range(2):
+            with v1.variable_scope(outer) as outer:
+                for _ in range(2):
+                    with v1.variable_scope(None, default_name="inner"):
+                        names.append(v1.get_variable(f"v{len(names)}", [1]).name)
+        with v1.variable_scope("inner"), v1.variable_scope(None, default_name="inner"):
+            names.append(v1.get_variable("v", [1]).name)
+        with v1.variable_scope(None, default_name="inner"):
+            names.append(v1.get_variable("v", [1]).name)
+    assert names == [
+        "taken/inner/v0:0", "taken/inner_1/v1:0", "taken/inner/v2:0", "taken/inner_1/v3:0", "inner/inner/v:0",
+        "inner_1/v:0",
+    ]  # fmt: skip
+
+
+def test_batch_gather_of_ragged_tensors() -> None:
+    params, places = fg.ragged.constant([[5, 6], [7]]), fg.ragged.constant([[1, 1, 0], []], dtype=fg.int64)
+    assert v1.batch_gather(params, places).to_list() == [[6, 6, 5], []]
+    assert v1.batch_gather([[5, 6], [7, 8]], places).to_list() == [[6, 6, 5], []]

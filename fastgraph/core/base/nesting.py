@@ -340,10 +340,6 @@ def _compare(a: Any, b: Any, check_types: bool, expand: bool) -> None:
             "The two dictionaries don't have the same set of keys. First structure has keys "
             f"{_describe(list(a))}, while second structure has keys {_describe(list(b))}"
         )
-    if kinds == (_CUSTOM, _CUSTOM) and metadata(a) != metadata(b):
-        raise ValueError(
-            f"The two structures differ in what they are besides their values: {metadata(a)}, {metadata(b)}"
-        )
     children_a, children_b = list(_children(kinds[0], a)), list(_children(kinds[1], b))
     if len(children_a) != len(children_b):
         raise ValueError(

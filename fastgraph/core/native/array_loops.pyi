@@ -7,6 +7,9 @@ import numpy as np
 def combine(how: str, rows: np.ndarray[Any, Any], ids: np.ndarray[Any, Any], x: np.ndarray[Any, Any]) -> bool:
     """Combine each row of x with the row whose number it has, in order; False where NumPy must."""
 
+def jpeg_colors(pixels: np.ndarray[Any, Any], across: int, down: int) -> None:
+    """Write over Y, Cb, Cr, of which the latter repeat across and down, what libjpeg shows: interpolated. u8[h, w, 3]."""
+
 def unique(x: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Where the different elements are first, how often each occurs, and its number for each element."""
 

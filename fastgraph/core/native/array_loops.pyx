@@ -1,5 +1,5 @@
 """Loops that NumPy has not: rows combined by their numbers, different elements, small systems, boxes that overlap,
-alignments, checksums of bytes, fingerprints and parts of strings.
+alignments, checksums of bytes, colors of JPEGs, fingerprints and parts of strings.
 
 Rule: sizes are checked here before C touches memory, which it does without the GIL where there is much of it.
 """
@@ -42,6 +42,10 @@ cdef extern from "core/native/half_floats.h" nogil:
 cdef extern from "core/native/alignments.h" nogil:
     double fg_align(const double* sure, int64_t frames, int64_t stride, const int64_t* states, const uint8_t* skips,
                     int64_t m, const double* ends, double never, double* ahead, double* back, double* gradient)
+
+cdef extern from "core/native/jpeg_colors.h" nogil:
+    void fg_jpeg_colors(uint8_t* pixels, const uint8_t* cb, const uint8_t* cr, int64_t h, int64_t w, int across,
+                        int down, int32_t* work)
 
 cdef extern from *:
     """
@@ -105,6 +109,28 @@ def combine(str how not None, cnp.ndarray rows not None, cnp.ndarray ids not Non
     if bad >= 0:
         raise IndexError(f"row {at[bad]} of {count}")
     return True
+
+
+def jpeg_colors(cnp.ndarray pixels not None, int across, int down) -> None:
+    """Write over Y, Cb, Cr, of which the latter repeat across and down, what libjpeg shows: interpolated. u8[h, w, 3].
+
+    across, down: 1 or 2, not both 1. Raises: ValueError for other arrays and numbers.
+    """
+    cdef int64_t h, w
+    if pixels.ndim != 3 or pixels.shape[2] != 3 or cnp.PyArray_TYPE(pixels) != cnp.NPY_UINT8:
+        raise ValueError("pixels are u8[h, w, 3]")
+    if (across, down) not in ((2, 2), (2, 1), (1, 2)) or not pixels.flags.carray:
+        raise ValueError("pixels are contiguous, and chroma stands for two of them or four")
+    h, w = pixels.shape[0], pixels.shape[1]
+    cdef cnp.ndarray cb = np.ascontiguousarray(pixels[::down, ::across, 1])
+    cdef cnp.ndarray cr = np.ascontiguousarray(pixels[::down, ::across, 2])
+    cdef cnp.ndarray work = np.empty(3 * w, np.int32)
+    cdef uint8_t* out = <uint8_t*>cnp.PyArray_DATA(pixels)
+    cdef const uint8_t* blue = <const uint8_t*>cnp.PyArray_DATA(cb)
+    cdef const uint8_t* red = <const uint8_t*>cnp.PyArray_DATA(cr)
+    cdef int32_t* room = <int32_t*>cnp.PyArray_DATA(work)
+    with nogil:
+        fg_jpeg_colors(out, blue, red, h, w, across, down, room)
 
 
 def unique(cnp.ndarray x not None) -> tuple:
