@@ -7,6 +7,7 @@ runs the program as it is.
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -41,6 +42,7 @@ from fastgraph.replication.reductions import (
 )
 from fastgraph.replication.replica_threads import run_replicas
 from fastgraph.staging import autograph
+from fastgraph.staging.function import BoundFunction, Function, functions_run_eagerly
 from fastgraph.state.distributed import DistributedVariable, PerReplica, distributed, regroup, select, wrapped
 from fastgraph.state.variable import Variable, VariableAggregation, variable_creator_scope
 
@@ -189,6 +191,7 @@ class Strategy:
         self.cluster_resolver: Any = None
         self._running: list[Any] = []  # the threads of a run's replicas
         self._made: dict[tuple[str, int], Any] = {}  # Variables that the replicas of a run make: each once
+        self._lifted: weakref.WeakKeyDictionary[Function, Function] = weakref.WeakKeyDictionary()
 
     @property
     def num_replicas_in_sync(self) -> int:
@@ -251,17 +254,35 @@ class Strategy:
     def run(self, fn: Callable[..., Any], args: Args = (), kwargs: Named = None, options: object = None) -> Any:
         """Return what `fn(*args, **kwargs)` gives on each replica: one structure, with a PerReplica where they differ.
 
-        Of PerReplica arguments a replica gets its own. In a trace, `fn` is traced once for each replica. Raises
-        RuntimeError on a replica, and where one ends while others wait for it; ValueError for `args` that are no list.
+        Of PerReplica arguments a replica gets its own. In a trace, `fn` is traced once for each replica; a Function
+        (without a signature) becomes one graph of all replicas, in which they may meet. Raises RuntimeError on a
+        replica, and where one ends while others wait for it; ValueError for `args` that are no list.
         """
         check_between(self)
         if not isinstance(args, (tuple, list)):
             raise ValueError(f"positional args must be a list or tuple, got {type(args)}")
-        if current_trace() is not None:
+        if current_trace() is not None and not isinstance(fn, Function):
             fn = autograph.convert(fn)
         return self._each(fn, args, dict(kwargs or {}))
 
+    def _lift(self, fn: Function) -> Function:
+        """Return the Function of what all replicas do with one: of `args` and `kwargs`."""
+        function: Function = fn.function if type(fn) is BoundFunction else fn
+        lifted = self._lifted.get(function)
+        if lifted is None:
+
+            def step(function: Function, args: Any, kwargs: Any) -> Any:
+                return self._each(function._call_in_trace, args, kwargs)
+
+            step.__qualname__ = function.name
+            options = {**function._options, "name": function.name, "autograph": False}
+            lifted = self._lifted[function] = Function(step, target=weakref.ref(function), **options)
+        return lifted
+
     def _each(self, fn: Callable[..., Any], args: Args, kwargs: dict[str, Any]) -> Any:
+        lifts = len(self._own) > 1 and isinstance(fn, Function) and not functions_run_eagerly()
+        if lifts and fn.input_signature is None:  # type: ignore[attr-defined]
+            return self._lift(fn)(tuple(args), kwargs)  # type: ignore[arg-type]
         if self.num_replicas_in_sync == 1:
             with ReplicaContext(self), self._place():
                 return fn(*args, **kwargs)
@@ -329,7 +350,11 @@ class Strategy:
         """Return what `value_fn(ValueContext)` gives for each replica, as one structure of PerReplica values."""
         n = self.num_replicas_in_sync
         rows = [value_fn(ValueContext(index, n)) for index in self._own]
-        return rows[0] if n == 1 else nesting.map_structure(lambda *leaves: PerReplica(leaves), *rows)
+        if n == 1:
+            return rows[0]
+        return nesting.map_structure(
+            lambda *leaves: PerReplica(leaves) if any(leaf is not None for leaf in leaves) else None, *rows
+        )
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
         """Return the values of this process's replicas."""

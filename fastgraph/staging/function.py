@@ -388,8 +388,12 @@ class Function(MethodCall):
     def _call_traced(self, named: dict[str, Any]) -> Any:
         """Call the Python function, converted where need be, with a value for each parameter."""
         args, kwargs = self._parameters.spread(named)
+        return self._call_in_trace(*args, **kwargs)
+
+    def _call_in_trace(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the Python function as a trace of it does, converted where need be, but in the trace that is there."""
         if self._target is not None:
-            args.insert(0, self._target())
+            args = (self._target(), *args)
         if self._autograph:
             with with_features(self._features):
                 return autograph.convert(self._python_function, asked=True)(*args, **kwargs)

@@ -67,7 +67,7 @@ class PerReplicaSpec(TypeSpec):
         return self._value_specs
 
     def _to_components(self, value: PerReplica) -> Any:
-        return value.values
+        return tuple(as_tensor(each) for each in value.values)
 
     def _from_components(self, components: Any) -> PerReplica:
         return PerReplica(tuple(components))
@@ -87,6 +87,11 @@ def select(structure: Any, index: int) -> Any:
 _OF_A_GRAPH = (bool, int, float, str, bytes, UnreadVariable)
 
 
+def as_tensor(value: Any) -> Any:
+    """Return what one replica's value is in a graph: numbers and texts are tensors there."""
+    return convert(value) if isinstance(value, _OF_A_GRAPH) else value
+
+
 def regroup(values: Sequence[Any]) -> Any:
     """Return one structure of those that the replicas gave: what is one object in all of them, else a PerReplica.
 
@@ -104,7 +109,7 @@ def regroup(values: Sequence[Any]) -> Any:
     if len(owners) == 1 and all(container_of(value) is not None for value in values):
         return container_of(first)
     if current_trace() is not None:  # numbers and texts that differ come out of a graph as tensors
-        values = [convert(value) if isinstance(value, _OF_A_GRAPH) else value for value in values]
+        values = [as_tensor(value) for value in values]
     return PerReplica(values)
 
 

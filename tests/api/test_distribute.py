@@ -220,7 +220,7 @@ def test_errors_end_all_replicas(strategy: Any) -> None:
         strategy.run(lambda: replica().all_reduce("SUM", 1.0) if number() else None)
     inner = fg.function(lambda: replica().merge_call(lambda s: None))
     with pytest.raises(RuntimeError, match="`merge_call` called while defining a new graph or a tf.function"):
-        strategy.run(inner)
+        strategy.run(lambda: inner())
     with pytest.raises(RuntimeError, match="cross-replica context"):
         strategy.run(lambda: strategy.run(lambda: 1))
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("fastgraph-replica")]
@@ -529,3 +529,42 @@ def test_the_mean_along_an_axis_takes_scalars_as_elements(strategy: Any) -> None
     given = strategy.run(lambda: fg.constant(number() + 1.0))
     assert float(strategy.reduce("MEAN", given, axis=0)) == 1.5
     assert float(strategy.reduce("SUM", given, axis=0)) == 3.0
+
+
+class Adder(fg.Module):
+    """A method that is a Function, in which replicas assign to a Variable together."""
+
+    def __init__(self) -> None:
+        self.total = fg.Variable(0.0, aggregation=fg.VariableAggregation.SUM)
+
+    @fg.function
+    def add(self, x: Any, times: float = 1.0) -> Any:
+        self.total.assign_add(x * times)
+        if times > 1.0:
+            return replica().merge_call(lambda s, each: s.reduce("SUM", each, axis=None), (x,))
+        return x
+
+
+def test_replicas_meet_in_a_function_that_run_calls(strategy: Any) -> None:
+    with strategy.scope():
+        adder = Adder()
+    given = strategy.experimental_distribute_values_from_function(
+        lambda context: fg.constant(0.25 + context.replica_id_in_sync_group)
+    )
+    for run in (strategy.run, fg.function(lambda f, a, kw=None: strategy.run(f, a, kw))):
+        adder.total.assign(0.0)
+        assert [float(each) for each in run(adder.add, (given,)).values] == [0.25, 1.25]
+        assert float(run(adder.add, (given,), {"times": 2.0})) == 1.5
+        assert float(adder.total) == 4.5
+    assert strategy._lifted[adder.add.function].experimental_get_tracing_count() == 2
+
+
+def test_numbers_of_replicas_enter_functions_as_tensors(strategy: Any) -> None:
+    given = strategy.experimental_distribute_values_from_function(
+        lambda context: {"x": float(context.replica_id_in_sync_group), "s": "s", "n": None}
+    )
+    for step in (fg.function(lambda p: (p["x"] + 1.0, p["s"] + "!", p["n"])), lambda p: (p["x"] + 1.0, "s!", p["n"])):
+        for run in (strategy.run, fg.function(lambda f, a: strategy.run(f, a))):
+            x, s, n = run(step, (given,))
+            assert [float(each) for each in x.values] == [1.0, 2.0] and n is None
+            assert fg.get_static_value(strategy.experimental_local_results(s)[0]) in (b"s!", "s!")
