@@ -120,6 +120,7 @@ class Graph:
         self.control: dict[Node, tuple[Node, ...]] = {}  # what the user said that a node waits for
         self.structured: Any = None  # of a Function: (what its arguments are like, its result with symbolic leaves)
         self.library: dict[str, Graph] = {}  # functions that its GraphDef has besides those that it calls
+        self.choice: tuple[str, str] | None = None  # the API that the function implements, for which device: see choose
         self.interpreter: Any = None  # the graph prepared for being interpreted; it may lead back here
         self.implied: set[Node] = set()  # what is written with its taker: constants of Python values, conditions
         self.listed: set[Node] = set()  # reductions over one axis that was given as a list

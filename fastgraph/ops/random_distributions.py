@@ -367,7 +367,7 @@ def random_truncated(state: Array, shape: Array, means: Array, stddevs: Array, m
     mean, deviation, low, high = parameters
     if not np.all((deviation > 0) & (low < high) & np.isfinite(mean) & (np.isfinite(low) | np.isfinite(high))):
         raise invalid("Invalid parameters")
-    return philox.drawn("truncated", state, parameters, samples).reshape(size).astype(means.dtype)
+    return philox.normals_between(state, parameters, samples, 8 * means.itemsize).reshape(size).astype(means.dtype)
 
 
 @public("random.stateless_parameterized_truncated_normal")

@@ -29,7 +29,7 @@ from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.graph.trace import GraphTrace, out_of_reach
 from fastgraph.graphdef.graph_view import Operation
 from fastgraph.runtime.foreground import foreground
-from fastgraph.staging import autograph
+from fastgraph.staging import autograph, device_choice
 from fastgraph.staging.autograph.loop_options import with_features
 from fastgraph.staging.concrete_function import ConcreteFunction, is_computed
 from fastgraph.staging.fast_call import BoundCall, MethodCall, forget_all, set_run_eagerly
@@ -105,6 +105,7 @@ class Function(MethodCall):
         self._reduce_retracing = reduce_retracing
         self._box_numbers = box_numbers
         self._lift_variables = lift_variables
+        self._choice = device_choice.named(experimental_attributes)
         self._parameters = Parameters(python_function, self._name, target is not None, input_signature)
         self._target: Callable[[], Any] | None = target  # weak: the object whose method this is
         self._traces = Traces()
@@ -126,6 +127,7 @@ class Function(MethodCall):
             "reduce_retracing": reduce_retracing,
             "box_numbers": box_numbers,
             "lift_variables": lift_variables,
+            "experimental_attributes": experimental_attributes,
         }
         functools.update_wrapper(self, python_function, updated=())
         for key, value in getattr(python_function, "__dict__", {}).items():
@@ -462,6 +464,7 @@ class Function(MethodCall):
         signature = Signature(self._name, parameters, described)
         concrete = ConcreteFunction(trace, signature, structure, graph_name)
         trace.graph.function_name = concrete.label
+        trace.graph.choice = self._choice
         traces, made_for = weakref.ref(self._traces), weakref.ref(concrete)
 
         def gone(_: object, ending: Callable[[], bool] = sys.is_finalizing) -> None:

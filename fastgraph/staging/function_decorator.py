@@ -6,7 +6,7 @@ from typing import Any
 
 from fastgraph.staging.function import BoundFunction, Function
 
-#: What `experimental_attributes` may say; it changes nothing here.
+#: What `experimental_attributes` may say; but for those of `device_choice` it changes nothing here.
 _ATTRIBUTES = frozenset((
     "_OutputsOnOpDevice", "_disable_acd", "_implements", "_noinline", "_tf_data_function", "api_implements",
     "api_preferred_device", "disable_summaries_at_runtime", "experimental_ints_on_device", "function_runs_at_most_once",
@@ -40,8 +40,10 @@ def function(
         input_signature: The only kind of arguments it takes, a sequence of TensorSpecs; None dimensions take any size.
         autograph: Whether control flow on tensors is converted.
         reduce_retracing, experimental_relax_shapes: Relax shapes that turn out to differ between calls.
+        experimental_attributes: "api_implements" names what the function implements, "api_preferred_device" where
+            it does so best: see `ConcreteFunction.add_to_graph`. Others change nothing.
         jit_compile, experimental_compile, experimental_implements, experimental_autograph_options,
-            experimental_attributes, experimental_follow_type_hints: Taken and without effect: every graph is compiled.
+            experimental_follow_type_hints: Taken and without effect: every graph is compiled.
         experimental_box_numbers: Beyond TensorFlow: Python numbers (but no bools) among the arguments are taken as
             tensors, so that a new value traces nothing.
         experimental_lift_variables: Beyond TensorFlow: every trace, not only the first, may make Variables, as long as

@@ -493,3 +493,36 @@ def test_quick_calls_give_the_structure_that_the_first_ones_give(compiled, made)
         found = fg.nest.map_structure(lambda leaf: leaf if leaf is None else int(leaf), call(x))
         fg.nest.assert_same_structure(found, wanted)
         assert found == wanted
+
+
+@pytest.mark.parametrize("device", ["CPU", b"CPU", "GPU"])
+def test_of_functions_of_one_api_the_one_for_the_cpu_is_called(device: Any) -> None:
+    def called(x: Any) -> Any:
+        default = fg.function(lambda x: x * 2.0, experimental_attributes={"api_implements": "scaling"})
+        chosen = {"api_implements": "scaling", "api_preferred_device": device}
+        for_device = fg.function(lambda x: x * 100.0, experimental_attributes=chosen)
+        y = default(x)
+        for_device.get_concrete_function(x).add_to_graph()
+        return y
+
+    expected = 2.0 if device == "GPU" else 100.0
+    x = fg.constant(1.5)
+    with fg.GradientTape() as tape:
+        tape.watch(x)
+        y = fg.function(called)(x)
+    assert float(y) == expected * 1.5
+    assert float(tape.gradient(y, x)) == expected
+    assert float(fg.function(lambda x: fg.function(called)(x))(x)) == expected * 1.5
+
+
+def test_functions_of_one_api_that_take_other_things_are_called_as_written() -> None:
+    @fg.function
+    def called(x: Any) -> Any:
+        default = fg.function(lambda x: x * 2.0, experimental_attributes={"api_implements": "scaling"})
+        chosen = {"api_implements": "scaling", "api_preferred_device": "CPU"}
+        for_cpu = fg.function(lambda x: fg.cast(x, fg.float64), experimental_attributes=chosen)
+        y = default(x)
+        for_cpu.get_concrete_function(x).add_to_graph()
+        return y
+
+    assert float(called(fg.constant(1.5))) == 3.0

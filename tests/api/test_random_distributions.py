@@ -106,6 +106,33 @@ def test_normal_between_ends(low: float, high: float) -> None:
     assert stats.kstest(share, stats.uniform.cdf).pvalue > LEAST
 
 
+@pytest.mark.parametrize(
+    "dtype, low, high, wanted",
+    [
+        ("float32", -1.0, 2.0, [0.5441101, 0.20738031, 0.07356432, 0.04643455, -0.9538565, 0.84172857]),
+        ("float32", 0.5, 1.0, [0.9220302, 0.59602267, 0.9981116, 0.5801937, 0.7196757, 0.5423841]),
+        ("float32", 3.0, 9.0, [3.0513299, 3.0011456, 3.3942106, 3.6768384, 3.2490196, 3.4858367]),
+        ("float32", -9.0, -3.0, [-3.0513299, -3.0011456, -3.3942106, -3.6768384, -3.2490196, -3.4858367]),
+        ("float64", -1.0, 2.0, [-0.14231181, 0.74060725, 1.14774745, -0.72188139, -0.89821754, 0.60035928]),
+        ("float64", 0.5, 1.0, [0.87624188, 0.75740594, 0.80387252, 0.91987403, 0.9105751, 0.60793801]),
+        ("float64", 3.0, 9.0, [3.08610209, 3.52613705, 3.20102902, 3.05747205, 3.05288078, 3.09732219]),
+        ("float16", -1.0, 2.0, [0.544, 0.2074, 0.07355, 0.04645, -0.9536, 0.842]),
+        ("float16", 0.5, 1.0, [0.7715, 0.6177, 0.5303, 0.665, 0.6973, 0.9507]),
+    ],
+)
+def test_normal_between_ends_takes_the_stream_of_tensorflow(
+    dtype: str, low: float, high: float, wanted: list[float]
+) -> None:
+    parameters = [np.array(v, dtype) for v in (0, 1, low, high)]
+    x = R.stateless_parameterized_truncated_normal([6], [1, 2], *parameters).numpy()
+    np.testing.assert_allclose(x, wanted, rtol=1e-3 if dtype == "float16" else 1e-6)
+
+
+def test_normal_between_ends_of_several_parameters_takes_one_stream() -> None:
+    x = R.stateless_parameterized_truncated_normal([2, 3], [1, 2], [0.0, 1.0, 2.0], 1.0, [-1.0, 0.0, 1.0], 5.0)
+    np.testing.assert_allclose(x, [[0.5441101, 0.04614347, 2.6512578], [0.20738031, 1.8417286, 3.1048865]], atol=2e-7)
+
+
 def test_categorical_and_shuffle() -> None:
     p = np.array([0.1, 0.5, 0.05, 0.35])
     drawn = R.stateless_categorical(np.log([p, p[::-1]]), N, SEED).numpy()

@@ -1,7 +1,7 @@
 /* Distributions whose numbers take as many words as they need: gamma, Poisson, binomial, truncated normal of given ends.
  *
- * Rule: output i reads the blocks from 256 i on (some binomial ones: 42 i) and nothing else, so that any part can be computed anywhere; the
- * arithmetic is double. Uniform and normal numbers are taken from a block's pair last one first, as TensorFlow takes them.
+ * Rule: output i reads the blocks from 256 i on (some binomial ones: 42 i) and nothing else, so that any part can be
+ * computed anywhere, but for normal numbers between given ends; the arithmetic is double. Uniform and normal numbers are taken from a block's pair last one first, as TensorFlow takes them.
  *
  * Sources: gamma: Marsaglia and Tsang 2000; Poisson: Knuth 1969, Hormann 1993 (PTRS); binomial: Kachitvichyanukul and
  * Schmeiser 1988, Hormann 1993 (BTRS); truncated normal: Robert 1995; the gradient of a gamma variate: Figurnov, Mohamed
@@ -138,38 +138,59 @@ static double fg_binomial(const uint64_t *state, int64_t output, double count, d
     return turned ? count - k : k;
 }
 
-/* A standard normal number between `low` and `high`, which may be infinite. */
-static double fg_normal_between(fg_stream *s, double low, double high) {
-    if (high < 0) return -fg_normal_between(s, -high, -low);
-    if (low <= 0) {
-        if (high - low > 1.5) /* at least a good part of all normal numbers is there */
-            for (;;) {
-                const double x = fg_normal(s);
-                if (x >= low && x <= high) return x;
-            }
-        for (;;) {
-            const double x = low + (high - low) * fg_uniform(s);
-            if (fg_uniform(s) <= exp(-0.5 * x * x)) return x;
-        }
+/* ---- normal numbers between given ends: one stream for all outputs, which is taken block by block, as TensorFlow's is ---- */
+
+typedef struct {
+    const uint64_t *state;
+    uint64_t block;
+    int bits; /* of the dtype */
+} fg_blocks;
+
+/* The numbers of the next block, normal or uniform ones: 4, or 2 doubles. Returns how many. */
+static int fg_next_numbers(fg_blocks *s, int normal, double *x) {
+    uint32_t w[4];
+    fg_block(s->state, s->block++, w);
+    if (s->bits == 64) {
+        if (normal) fg_normal64(w, x, x + 1);
+        else x[0] = fg_unit64(w[0], w[1]), x[1] = fg_unit64(w[2], w[3]);
+        return 2;
     }
-    const double root = sqrt(low * low + 4);
-    if (high - low < 2 / (low + root) * exp(0.5 + low * (low - root) / 4))
-        for (;;) {
-            const double x = low + (high - low) * fg_uniform(s);
-            if (fg_uniform(s) <= exp(0.5 * (low - x) * (low + x))) return x;
-        }
-    const double rate = 0.5 * (low + root);
-    for (;;) {
-        const double x = low - log1p(-fg_uniform(s)) / rate;
-        if (x <= high && fg_uniform(s) <= exp(-0.5 * (x - rate) * (x - rate))) return x;
-    }
+    float f[4];
+    for (int i = 0; normal && i < 4; i += 2) fg_normal32(w[i], w[i + 1], f + i, f + i + 1);
+    for (int i = 0; i < 4; i++) x[i] = normal ? f[i] : s->bits == 16 ? (w[i] & 0x3FFu) / 1024.0 : fg_unit32(w[i]);
+    return 4;
 }
 
-static double fg_truncated(const uint64_t *state, int64_t output, double mean, double deviation, double low,
-                           double high) {
-    fg_stream s = fg_stream_at(state, output, 256);
-    const double x = mean + deviation * fg_normal_between(&s, (low - mean) / deviation, (high - mean) / deviation);
-    return x < low ? low : x > high ? high : x;
+/* n numbers, `stride` apart. An end may be infinite. */
+static void fg_normals_between(fg_blocks *s, double mean, double deviation, double low, double high, double *out,
+                               int64_t n, int64_t stride) {
+    enum { OF_NORMAL, OF_UNIFORM, OF_EXPONENTIAL }; /* what is drawn and then taken or not */
+    const int turned = (isinf(low) && low < 0) || high < mean;
+    if (turned) deviation = -deviation;
+    const double a = ((turned ? high : low) - mean) / deviation, b = ((turned ? low : high) - mean) / deviation;
+    const double root = sqrt(a * a + 4), rate = (a + root) / 2, most = a < 0 ? 0 : a * a;
+    const int way = (a < -1.3 && b >= 0) || (b > 1.3 && a <= 0) ? OF_NORMAL
+                    : b - a < 2 * exp(0.5 + a * (a - root) / 4) / (a + root) ? OF_UNIFORM : OF_EXPONENTIAL;
+    double x[4], u[4];
+    for (int64_t found = 0; found < n;) {
+        const int m = fg_next_numbers(s, way == OF_NORMAL, x);
+        if (way == OF_UNIFORM) fg_next_numbers(s, 0, u);
+        for (int i = 0; i < m && found < n; i++) {
+            double z = x[i];
+            int taken = z >= a && z <= b;
+            if (way == OF_UNIFORM) {
+                z = z * (b - a) + a;
+                taken = u[i] <= exp((most - z * z) / 2);
+            } else if (way == OF_EXPONENTIAL) {
+                z = a - log(z) / rate;
+                const double off = a < rate ? rate - z : a - rate;
+                taken = x[++i] <= exp(-off * off / 2) && z < b;
+            }
+            if (!taken) continue;
+            z = z * deviation + mean;
+            out[stride * found++] = z < low ? low : z > high ? high : z;
+        }
+    }
 }
 
 /* Where `index` goes in a permutation of 0 ... last: encrypted by four rounds of Simon (Beaulieu et al. 2013) again and

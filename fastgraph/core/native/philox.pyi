@@ -18,6 +18,9 @@ def normals(state: ndarray, n: int, wide: bool, truncated: bool = False) -> ndar
 def drawn(distribution: str, state: ndarray, parameters: Sequence[Any], samples: int) -> ndarray:
     """`samples` numbers of each of n distributions, whose parameters are rows. i64[3], f64[k, n] -> f64[samples, n]."""
 
+def normals_between(state: ndarray, parameters: Sequence[Any], samples: int, bits: int) -> ndarray:
+    """`samples` normal numbers for each of n means, deviations and pairs of ends. i64[3], f64[4, n] -> f64[samples, n]."""
+
 def gamma_slope(alpha: Any, x: Any) -> ndarray:
     """How numbers drawn from gamma distributions change with alpha. f64[n], f64[n] -> f64[n]."""
 

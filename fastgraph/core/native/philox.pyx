@@ -22,7 +22,12 @@ cdef extern from "core/native/distributions.h" nogil:
     double fg_gamma(const uint64_t* state, int64_t output, double alpha)
     double fg_poisson(const uint64_t* state, int64_t output, double rate, double top)
     double fg_binomial(const uint64_t* state, int64_t output, double count, double probability)
-    double fg_truncated(const uint64_t* state, int64_t output, double mean, double deviation, double low, double high)
+    ctypedef struct fg_blocks:
+        const uint64_t* state
+        uint64_t block
+        int bits
+    void fg_normals_between(fg_blocks* s, double mean, double deviation, double low, double high, double* out,
+                            int64_t n, int64_t stride)
     double fg_gamma_slope(double a, double x)
     uint64_t fg_shuffled_index(uint64_t index, uint32_t first, uint32_t second, uint64_t last)
 
@@ -112,16 +117,15 @@ def normals(state, Py_ssize_t n, bint wide, bint truncated=False):
 
 
 cdef enum:
-    GAMMA, POISSON, BINOMIAL, TRUNCATED
+    GAMMA, POISSON, BINOMIAL
 
-cdef dict _distributions = {"gamma": GAMMA, "poisson": POISSON, "binomial": BINOMIAL, "truncated": TRUNCATED}
+cdef dict _distributions = {"gamma": GAMMA, "poisson": POISSON, "binomial": BINOMIAL}
 
 
 def drawn(str distribution, state, parameters, Py_ssize_t samples):
     """`samples` numbers of each of n distributions, whose parameters are rows. i64[3], f64[k, n] -> f64[samples, n].
 
-    "gamma": alpha; "poisson": the rate, the largest number; "binomial": the count, the probability; "truncated": mean,
-    standard deviation, lowest and highest number of normal ones.
+    "gamma": alpha; "poisson": the rate, the largest number; "binomial": the count, the probability.
     """
     cdef State s = _state(state)
     cdef cnp.ndarray given = np.ascontiguousarray(np.stack(np.broadcast_arrays(*parameters)), np.float64)
@@ -137,11 +141,25 @@ def drawn(str distribution, state, parameters, Py_ssize_t samples):
                     data[i * n + j] = fg_gamma(s.word, j * samples + i, p[j])
                 elif kind == POISSON:
                     data[i * n + j] = fg_poisson(s.word, j * samples + i, p[j], p[n + j])
-                elif kind == BINOMIAL:
-                    data[i * n + j] = fg_binomial(s.word, j * samples + i, p[j], p[n + j])
                 else:
-                    data[i * n + j] = fg_truncated(
-                        s.word, j * samples + i, p[j], p[n + j], p[2 * n + j], p[3 * n + j])
+                    data[i * n + j] = fg_binomial(s.word, j * samples + i, p[j], p[n + j])
+    return out
+
+
+def normals_between(state, parameters, Py_ssize_t samples, int bits):
+    """`samples` normal numbers for each of n means, deviations, lowest and highest numbers, all of a float dtype of so
+    many bits, from one stream. i64[3], f64[4, n] -> f64[samples, n].
+    """
+    cdef State s = _state(state)
+    cdef fg_blocks blocks = [s.word, 0, bits]
+    cdef cnp.ndarray given = np.ascontiguousarray(np.stack(np.broadcast_arrays(*parameters)), np.float64)
+    cdef Py_ssize_t n = given.shape[1], j
+    cdef cnp.ndarray out = np.empty((samples, n))
+    cdef double* p = <double*>cnp.PyArray_DATA(given)
+    cdef double* data = <double*>cnp.PyArray_DATA(out)
+    with nogil:
+        for j in range(n):
+            fg_normals_between(&blocks, p[j], p[n + j], p[2 * n + j], p[3 * n + j], data + j, samples, n)
     return out
 
 
