@@ -1,5 +1,5 @@
 # cython: binding=False, embedsignature=False
-"""Examples and records taken apart: where features lie, their values as arrays, records out of a block of a file.
+"""Examples, records and rows taken apart: where features and fields lie, their values as arrays, records of a block.
 
 Rule: places are addresses in bytes objects that the caller keeps; loops over numbers run without the GIL.
 """
@@ -10,7 +10,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyOb
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 cdef extern from "records/wire_scan.h" nogil:
     ctypedef struct fg_slice:
@@ -191,3 +191,6 @@ def records(bytes block not None, int64_t at, int64_t limit):
 
 cdef inline uint32_t _masked(uint32_t crc) noexcept nogil:
     return <uint32_t> ((crc >> 15 | crc << 17) + <uint32_t> 0xA282EAD8)
+
+
+include "field_scan.pxi"
