@@ -22,6 +22,9 @@ def filled(slices: Slices, row: int, kind: int, total: int) -> Any:
     """The values of all features of a row that `counted` has counted, `total` in all, one after the other: an array,
     of bytes a list. Raises ValueError for a number that is none."""
 
+def fixed(slices: Slices, row: int, kind: int, size: int) -> Any:
+    """The values of all features of a row, as `filled` gives them, if each has just `size` of `kind`; else None."""
+
 def members(slices: Slices, row: int) -> tuple[np.ndarray[Any, Any], Slices]:
     """The Features of each FeatureList of a row: how many, i64[n] (-1 of one that is not there, -2 of bytes that are
     none), and where, one row."""

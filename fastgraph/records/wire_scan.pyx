@@ -137,6 +137,37 @@ def filled(Slices slices not None, int64_t row, int kind, int64_t total):
     return values
 
 
+def fixed(Slices slices not None, int64_t row, int kind, int64_t size):
+    """The values of all features of a row, as `filled` gives them, if each has just `size` of `kind`; else None."""
+    cdef const uint8_t* begin
+    cdef int64_t i
+    cdef Slices parts
+    cdef Py_buffer view
+    cdef char* out
+    cdef bint fit = True
+    if kind == FG_BYTES:
+        parts = Slices(1, slices.n * size, slices.kept)
+        out = <char*> parts.at
+    else:
+        values = np.empty(slices.n * size, np.float32 if kind == FG_FLOATS else np.int64)
+        out = _memory(values, &view)
+    with nogil:
+        for i in range(slices.n):
+            begin = NULL
+            fit = fg_count(slices.at[row * slices.n + i], kind, &begin) == size
+            if fit and size:
+                out = fg_fill(slices.at[row * slices.n + i], begin, kind, out)
+                fit = out != NULL
+            if not fit:
+                break
+    if kind != FG_BYTES:
+        PyBuffer_Release(&view)
+        return values if fit else None
+    if not fit:
+        return None
+    return [PyBytes_FromStringAndSize(<const char*> parts.at[i].p, parts.at[i].n) for i in range(slices.n * size)]
+
+
 def members(Slices slices not None, int64_t row):
     """The Features of each FeatureList of a row: how many, i64[n] (-1 of one that is not there, -2 of bytes that are
     none), and where, one row."""
