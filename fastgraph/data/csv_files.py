@@ -6,12 +6,10 @@ Rule: fields are read as bytes; a row that does not fit is an error at that row,
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import itertools
 import os
 import sqlite3
-import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -30,17 +28,19 @@ from fastgraph.data.options import Options
 from fastgraph.data.row_tables import Table, table_of
 from fastgraph.data.sources import OfTensors, Run, Source
 from fastgraph.data.stored_elements import matching
-from fastgraph.errors import InvalidArgumentError, OpError, UnknownError
-from fastgraph.ops.families import invalid
-from fastgraph.records.paths import as_op_errors, local_path
+from fastgraph.errors import OpError, UnknownError
+from fastgraph.ops.families import Array, invalid
+from fastgraph.records import wire_scan
+from fastgraph.records.csv_fields import KINDS, columns_of
+from fastgraph.records.record_files import Bytes
 
-_KINDS = (float32, float64, int32, int64, string)
-#: TensorFlow's words for what Python's reader refuses.
-_WORDS = {
-    "unexpected end of data": "Reached end of file without closing quoted field in record",
-    "',' expected after '\"'": "Quote inside a string has to be escaped by another quote",
+#: What is wrong with a row, in TensorFlow's words.
+_FAULTS = {
+    2: "Unquoted fields cannot have quotes inside",
+    3: "Reached end of file without closing quoted field in record",
+    4: "Quote inside a string has to be escaped by another quote",
 }
-_PART = 1 << 20
+_BLOCK = 1 << 18
 _ROWS = 2048  # read at once
 
 
@@ -82,125 +82,96 @@ class _Columns(Iterator[Element]):
         self.paths = iter(np.atleast_1d(as_array(rows.paths)).tolist())
         self.options, self.kinds = rows.options, [spec.dtype for spec in rows.spec]
         self.defaults = [as_array(default).reshape(-1) for default in rows.defaults]
+        self.missing = rows.options["na_value"].encode("latin-1")
         self.path: bytes | None = None
-        self.reader: Any = None
-        self.rows: list[list[str]] = []
+        self.file: Bytes | None = None
+        self.block, self.at, self.last = b"", 0, False  # what is read of the file, where its next row begins
         self.error: Exception | None = None
+        chosen, excluded, n = self.options["columns"], self.options["excluded"], len(self.kinds)
+        self.enough = n if chosen is None else ~n
+        if chosen is not None:
+            self.places = np.full(chosen[-1] + 1 if chosen else 0, -1, np.int32)
+            self.places[chosen] = range(n)
+        else:
+            kept = itertools.filterfalse(excluded.__contains__, itertools.count())
+            ends = [*itertools.islice(kept, n), next(kept)]  # columns; behind the last one there may be excluded ones
+            self.places = np.full(ends[-1], -1, np.int32)
+            self.places[ends[:-1]] = range(n)
 
     def __next__(self) -> Element:
-        self._read()
-        if self.rows:
-            rows, self.rows = self.rows, []
-            try:
-                return tuple(self._converted(rows))
-            except InvalidArgumentError:
-                n, wrong = self._until_error(rows)
-            self.rows = rows[n or 1 :]  # it comes again, as the first of its rows
-            if n:
-                return tuple(self._converted(rows[:n]))
-            raise wrong
-        if self.error is None:
-            raise StopIteration
+        while self.error is None:
+            if self.file is None:
+                # one that failed is tried again
+                self.path = next(self.paths) if self.path is None else self.path
+                self._open(self.path)
+                self.path = None
+                continue
+            found, n, after, fault, have = self._scan(self.places, _ROWS, self.enough)
+            if n or fault:
+                kinds = [kind.name for kind in self.kinds]
+                columns, fit, wrong = columns_of(found, n, kinds, self.defaults, self.missing)
+                if wrong:
+                    after, fault = self._scan(self.places, fit + 1, self.enough)[2], 0
+                    self.error = invalid(f"{wrong % ''} [Op:IteratorGetNext]")
+                elif fault:
+                    more = have if have < len(self.kinds) else "more"
+                    text = _FAULTS.get(fault) or f"Expect {len(self.kinds)} fields but have {more} in record"
+                    self.error = invalid(f"{text} [Op:IteratorGetNext]")
+                self.at = after
+                if fit:
+                    pairs = zip(columns, self.kinds, strict=True)
+                    return tuple([from_array(column[:fit], kind, False) for column, kind in pairs])
+            elif self.last:
+                self.file.close()
+                self.file = None
         error, self.error = self.error, None
         raise error
 
-    def _read(self) -> None:
-        """Have rows, as far as there are any before an error."""
-        while len(self.rows) < _ROWS and self.error is None:
-            try:
-                if self.reader is None:
-                    self.path = next(self.paths) if self.path is None else self.path  # one that failed is tried again
-                    self.reader = self._opened(self.path)
-                    self.path = None
-                self.rows += itertools.islice(self.reader, _ROWS - len(self.rows))
-                if len(self.rows) < _ROWS:
-                    self.reader = None
-            except StopIteration:
-                return
-            except csv.Error as error:
-                self.error = invalid(f"{_WORDS.get(str(error), error)} [Op:IteratorGetNext]")
-            except OpError as error:
-                self.error = error
-
-    def _until_error(self, rows: list[list[str]]) -> tuple[int, Exception]:
-        """Return the number of the first row that does not fit, and why."""
-        for n, row in enumerate(rows):
-            try:
-                self._converted([row])
-            except InvalidArgumentError as error:
-                return n, error
-        raise AssertionError("all rows fit")
-
-    def _converted(self, rows: list[list[str]]) -> list[Any]:
-        chosen, n = self.options["columns"], len(self.kinds)
-        least = n if chosen is None else (chosen[-1] + 1 if chosen else 0)
-        rows = [row or [""] for row in rows]
-        if excluded := self.options["excluded"]:
-            rows = [[text for i, text in enumerate(row) if i not in excluded] for row in rows]
-        for row in rows:
-            if len(row) < least or (chosen is None and len(row) > n):
-                have = len(row) if chosen is None else sum(i < len(row) for i in chosen)
-                text = f"Expect {n} fields but have {have if have < n else 'more'} in record"
-                raise invalid(f"{text} [Op:IteratorGetNext]")
-        columns: list[Any] = list(zip(*[row[:least] for row in rows], strict=True))
-        columns = columns if chosen is None else [columns[i] for i in chosen]
-        return [self._column(i, column) for i, column in enumerate(columns)]
-
-    def _column(self, i: int, texts: Sequence[str]) -> Any:
-        dtype, default, na = self.kinds[i], self.defaults[i], self.options["na_value"]
-        number: Callable[[str], Any] = float if dtype in (float32, float64) else int
-        try:
-            if dtype is not string and "_" in "".join(texts):
-                raise ValueError
-            convert_one: Callable[[str], Any] = (lambda text: text.encode("latin-1")) if dtype is string else number
-            if "" not in texts and na not in texts:
-                found: Any = list(map(convert_one, texts))
-            elif default.size:
-                found = [default[0] if text in ("", na) else convert_one(text) for text in texts]
-            else:
-                raise invalid(f"Field {i} is required but missing in record! [Op:IteratorGetNext]")
-            return from_array(np.array(found, dtype.as_numpy_dtype), dtype, False)
-        except (ValueError, OverflowError):
-            text = f"Field {i} in record is not a valid {dtype.name}: {texts[0]} [Op:IteratorGetNext]"
-            raise invalid(text) from None
-
-    def _opened(self, path: bytes) -> Any:
+    def _open(self, path: bytes) -> None:
         own = self.options
-        with as_op_errors(path):
-            text = open_text(local_path(path), own["compression_type"], "latin-1")
-        quoting: Any = csv.QUOTE_MINIMAL if own["use_quote_delim"] else csv.QUOTE_NONE
-        reader = csv.reader(text, delimiter=own["field_delim"], quoting=quoting, strict=True)
+        if own["compression_type"] not in ("", "GZIP", "ZLIB", None):
+            raise invalid(f"Unsupported compression_type: {own['compression_type']}.")
+        self.file = Bytes(path, own["compression_type"] or "", _BLOCK)
+        self.block, self.at, self.last = b"", 0, False
         if own["header"]:
-            next(reader, None)
-        return reader
+            _, _, self.at, fault, _ = self._scan(np.zeros(0, np.int32), 1, ~0)
+            self.error = invalid(f"{_FAULTS[fault]} [Op:IteratorGetNext]") if fault else None
+
+    def _scan(self, places: Array, most: int, enough: int) -> tuple[Any, int, int, int, int]:
+        """Read until there is a row: (its fields and those of more rows, how many, where the row behind the faulty one
+        or the last one begins, what is wrong with that, how many fields it has)."""
+        assert self.file is not None
+        own, size = self.options, _BLOCK
+        while True:
+            delimiter, quoted = ord(own["field_delim"]), own["use_quote_delim"]
+            found, n, end, fault, have, after = wire_scan.rows(
+                self.block, self.at, most, places, len(self.kinds), enough, delimiter, quoted, self.last
+            )
+            if n or fault or self.last:
+                return found, n, after if fault else end, fault, have
+            try:
+                part = self.file.read(size)
+            except OpError:
+                self.file = None
+                raise
+            self.block, self.at, self.last = self.block[self.at :] + part, 0, not part
+            size = max(size, len(self.block))
 
 
-def open_text(path: str, compression: Any, encoding: str) -> Any:
-    """Return the text of a file, uncompressed. Raises InvalidArgumentError for other kinds than GZIP and ZLIB."""
-    if not compression:
-        return open(path, encoding=encoding, newline="")
-    if compression == "GZIP":
-        return gzip.open(path, "rt", encoding=encoding, newline="")
-    if compression == "ZLIB":
-        return io.TextIOWrapper(io.BufferedReader(_Inflated(path)), encoding=encoding, newline="")
-    raise invalid(f"Unsupported compression_type: {compression}.")
+class _Stream(io.BufferedIOBase):
+    """A file, uncompressed, as Python's own files are."""
 
-
-class _Inflated(io.RawIOBase):
-    """A file compressed by zlib, read piece by piece."""
-
-    def __init__(self, path: str) -> None:
-        self.file, self.inflater = open(path, "rb"), zlib.decompressobj()  # noqa: SIM115
+    def __init__(self, path: bytes, compression: str) -> None:
+        self.source = Bytes(path, compression, _BLOCK)
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, memory: Any) -> int:
-        found = self.inflater.decompress(self.inflater.unconsumed_tail, len(memory))
-        while not found and (part := self.file.read(_PART)):
-            found = self.inflater.decompress(part, len(memory))
-        memory[: len(found)] = found
-        return len(found)
+    def read1(self, size: int = -1, /) -> bytes:
+        return self.source.read(size if size > 0 else _BLOCK)
+
+    def close(self) -> None:
+        self.source.close()
 
 
 class CsvDataset(Dataset):
@@ -257,8 +228,8 @@ def _default(item: Any) -> Any:
     else:
         dtype = as_dtype(item)
         found = from_array(np.zeros(0, dtype.as_numpy_dtype), dtype)
-    if found.dtype not in _KINDS:
-        raise ValueError(f"Each record default should be one of {_KINDS} but is {found.dtype}")
+    if found.dtype.name not in KINDS:
+        raise ValueError(f"Each record default should be one of {tuple(map(as_dtype, KINDS))} but is {found.dtype}")
     return found
 
 
@@ -296,7 +267,7 @@ def make_csv_dataset(
     quoting: Any = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
 
     def rows(path: bytes) -> Iterator[list[str]]:
-        with open_text(os.fsdecode(path), compression_type, encoding) as file:
+        with io.TextIOWrapper(_Stream(path, compression_type or ""), encoding, newline="") as file:
             yield from csv.reader(file, delimiter=field_delim, quoting=quoting)
 
     if column_names is None:
@@ -436,7 +407,7 @@ class SqlDataset(Dataset):
             raise invalid(f"The database type, {_text(driver_name)}, is not supported by SqlDataset. Only sqlite is.")
         kinds = [as_dtype(item) for item in output_types]
         for kind in kinds:
-            if kind not in (*_KINDS, bool_, int8, int16):
+            if kind not in (*map(as_dtype, KINDS), bool_, int8, int16):
                 raise TypeError(f"SqlDataset has no columns of {kind}")
         spec = tuple([TensorSpec(TensorShape(()), kind) for kind in kinds])
         super().__init__(SqlRows(_text(data_source_name), _text(query), spec))

@@ -20,6 +20,8 @@ from fastgraph.core.tensor import Tensor, convert
 from fastgraph.errors import DataLossError
 from fastgraph.ops.arguments import as_tensor, named, not_allowed, refused, whole, word
 from fastgraph.ops.families import Array, bind_named, custom, invalid
+from fastgraph.records import wire_scan
+from fastgraph.records.csv_fields import FIELDS, KINDS, columns_of
 
 _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
 
@@ -106,83 +108,12 @@ def decode_raw(
 
 # ---- lines of fields ------------------------------------------------------------------------------------------------
 
-_FIELD_TYPES = ("float32", "float64", "int32", "int64", "string")
-
-
-def _fields(record: bytes, delimiter: bytes, quoted: bool, number: int) -> list[bytes]:
-    """The fields of a record."""
-    if not quoted or (b'"' not in record and b"\n" not in record and b"\r" not in record):
-        return record.split(delimiter) if record else []
-    found: list[bytes] = []
-    at, end = 0, len(record)
-    while at <= end:
-        if record[at : at + 1] != b'"':
-            stop = record.find(delimiter, at)
-            stop = end if stop < 0 else stop
-            field = record[at:stop]
-            if b'"' in field or b"\n" in field or b"\r" in field:
-                raise invalid("Unquoted fields cannot have quotes/CRLFs inside")
-        else:
-            parts, at = [], at + 1
-            while True:
-                stop = record.find(b'"', at)
-                if stop < 0:
-                    raise invalid("Quoted field has to end with quote followed by delim or end")
-                parts.append(record[at:stop])
-                if record[stop + 1 : stop + 2] != b'"':
-                    break
-                at = stop + 2
-            field, stop = b'"'.join(parts), stop + 1
-            if stop < end and record[stop : stop + 1] != delimiter:
-                raise invalid("Quote inside a string has to be escaped by another quote")
-        found.append(field)
-        at = stop + 1
-    return found
-
-
-def _number(word: bytes, parse: Callable[[bytes], Any]) -> Any:
-    if b"_" in word:
-        raise ValueError
-    return parse(word)
-
-
-def _column(words: Sequence[bytes], i: int, default: Array, dtype: str, missing: bytes) -> Array:
-    """One field of all records."""
-    if b"" in words or missing in words:
-        if not default.size:
-            row = next(j for j, word in enumerate(words) if word in (b"", missing))
-            raise invalid(f"Field {i} is required but missing in record {row}!")
-        gaps = [word in (b"", missing) for word in words]
-    else:
-        gaps = []
-    instead: Any = default.reshape(-1)[0] if default.size else None
-    if dtype == "string":
-        column = np.empty(len(words), object)
-        column[:] = [instead if gap else word for gap, word in zip(gaps, words)] if gaps else list(words)
-        return column
-    parse: Any = int if dtype.startswith("int") else float
-    filled = [b"0" if gap else word for gap, word in zip(gaps, words)] if gaps else words
-    try:
-        joined = b"".join(filled)
-        values = [_number(word, parse) for word in filled] if b"_" in joined else list(map(parse, filled))
-        with np.errstate(over="ignore"):
-            column = np.array(values, dtype)
-    except (ValueError, OverflowError):
-        column = np.array([_checked(word, parse, dtype, i, j) for j, word in enumerate(filled)], dtype)
-    if gaps:
-        column[np.array(gaps)] = instead
-    return column
-
-
-def _checked(word: bytes, parse: Callable[[bytes], Any], dtype: str, i: int, row: int) -> Any:
-    try:
-        value = _number(word, parse)
-        if parse is int and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
-            raise ValueError
-    except ValueError:
-        kind = {"float32": "float", "float64": "double"}.get(dtype, dtype)
-        raise invalid(f"Field {i} in record {row} is not a valid {kind}: {word.decode(errors='replace')}") from None
-    return value
+#: What is wrong with a record, in TensorFlow's words.
+_FAULTS = {
+    2: "Unquoted fields cannot have quotes/CRLFs inside",
+    3: "Quoted field has to end with quote followed by delim or end",
+    4: "Quote inside a string has to be escaped by another quote",
+}
 
 
 def _infer_csv(records: Aval, *defaults: Aval, **attrs: Any) -> tuple[Aval, ...]:
@@ -199,25 +130,19 @@ def decode_csv_p(
         if default.ndim > 1 or default.size > 1:
             raise invalid(f"There should only be 1 default per field but field {i} has {default.size}")
     lines = records.reshape(-1).tolist()
-    rows: Any = []
-    simple = all(lines) and not columns and {line.count(delimiter) for line in lines} == {wanted - 1}
-    joined = delimiter.join(lines) if simple else b'"'
-    if simple and not (quoted and any(mark in joined for mark in (b'"', b"\n", b"\r"))):
-        fields = joined.split(delimiter)
-        rows = zip(*[iter(fields)] * wanted, strict=True)
-    else:
-        for number, record in enumerate(lines):
-            row = _fields(record, delimiter, quoted, number)
-            if columns:
-                row = [row[i] for i in columns if i < len(row)]
-            if len(row) != wanted:
-                raise invalid(f"Expect {wanted} fields but have {len(row)} in record {number}")
-            rows.append(row)
-    whole_columns = list(zip(*rows)) or [()] * wanted
-    return tuple([
-        _column(words, i, default, as_dtype(default.dtype).name, missing).reshape(records.shape)
-        for i, (words, default) in enumerate(zip(whole_columns, record_defaults))
-    ])  # fmt: skip
+    places = np.full(columns[-1] + 1, -1, np.int32) if columns else np.arange(wanted, dtype=np.int32)
+    places[list(columns or range(wanted))] = range(wanted)
+    enough = ~wanted if columns else wanted
+    slices, n, _, fault, have, _ = wire_scan.rows(lines, 0, 0, places, wanted, enough, delimiter[0], quoted, True)
+    kinds = [as_dtype(default.dtype).name for default in record_defaults]
+    found, fit, wrong = columns_of(slices, n, kinds, record_defaults, missing)
+    if wrong:
+        raise invalid(wrong % f" {fit}")
+    if fault == FIELDS:
+        raise invalid(f"Expect {wanted} fields but have {have} in record {n}")
+    if fault:
+        raise invalid(_FAULTS[fault])
+    return tuple([column.reshape(records.shape) for column in found])
 
 
 def decode_csv(
@@ -263,7 +188,7 @@ def _record_default(given: Any) -> Tensor:
             f"Attempt to convert a value ({given!r}) with an unsupported type ({type(given)}) to a Tensor."
         )
     default = convert(np.zeros(0, np.float32) if isinstance(given, list) and not given else given)
-    if default.dtype.name not in _FIELD_TYPES:
+    if default.dtype.name not in KINDS:
         raise refused(not_allowed(default.dtype, "DecodeCSV.OUT_TYPE", "float, double, int32, int64, string"))
     return default
 

@@ -6,6 +6,7 @@ says what is wrong. Nothing is made for a single feature. Source: tf.raw_ops.Par
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ import numpy as np
 from fastgraph.core.base.dtype import as_dtype, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.ops.families import Array, custom, invalid
-from fastgraph.records.wire_scan import Slices, counted, filled, located, members
+from fastgraph.records.wire_scan import Slices, counted, filled, fixed, located, members
 
 _REASON = "how many values there are is data"
 _KINDS = {"string": 1, "float32": 2, "int64": 3}
@@ -107,7 +108,7 @@ def _sparse(batch: Batch, feature: Sparse) -> tuple[Array, Array, Array]:
 
 
 def _size(shape: Sequence[Any]) -> int:
-    return int(np.prod(shape, dtype=np.int64))
+    return math.prod(shape)
 
 
 def _positions(counts: Array) -> Array:
@@ -119,8 +120,11 @@ def _dense(batch: Batch, feature: Dense, default: Array) -> Array:
     key, dtype, shape = feature
     if shape[:1] == (None,):
         return _padded(batch, feature, default)
-    counts, values = batch.values(key, dtype, dense=True)
     size = _size(shape)
+    whole = fixed(batch.found, batch.rows[key], _KINDS[dtype], size)
+    if whole is not None:
+        return _array(whole).reshape(shape if batch.single else (len(batch.messages), *shape))
+    counts, values = batch.values(key, dtype, dense=True)
     missing = counts < 0
     wrong = (counts != size) & ~missing
     if wrong.any():

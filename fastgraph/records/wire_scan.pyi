@@ -1,4 +1,4 @@
-"""Examples and records taken apart. See wire_scan.pyx."""
+"""Examples, records and rows taken apart. See wire_scan.pyx."""
 
 from typing import Any
 
@@ -22,6 +22,9 @@ def filled(slices: Slices, row: int, kind: int, total: int) -> Any:
     """The values of all features of a row that `counted` has counted, `total` in all, one after the other: an array,
     of bytes a list. Raises ValueError for a number that is none."""
 
+def fixed(slices: Slices, row: int, kind: int, size: int) -> Any:
+    """The values of all features of a row, as `filled` gives them, if each has just `size` of `kind`; else None."""
+
 def members(slices: Slices, row: int) -> tuple[np.ndarray[Any, Any], Slices]:
     """The Features of each FeatureList of a row: how many, i64[n] (-1 of one that is not there, -2 of bytes that are
     none), and where, one row."""
@@ -29,3 +32,23 @@ def members(slices: Slices, row: int) -> tuple[np.ndarray[Any, Any], Slices]:
 def records(block: bytes, at: int, limit: int) -> tuple[list[bytes], int, int]:
     """The whole records of a block of a file, from `at` on, `limit` at most: (a list of bytes, where the next one
     begins, how many bytes this needs; 0: unknown, -1: its head, -2: its content has another checksum)."""
+
+def rows(
+    source: bytes | list[bytes],
+    at: int,
+    most: int,
+    places: np.ndarray[Any, Any],
+    columns: int,
+    enough: int,
+    delimiter: int,
+    quoted: bool,
+    last: bool,
+) -> tuple[Slices, int, int, int, int, int]:
+    """Where the fields of rows lie: those of a block of a file from `at` on, `most` at most; of a list, each a row."""
+
+def column(slices: Slices, row: int, n: int, kind: str, missing: bytes, default: Any) -> tuple[Any, list[int]]:
+    """The first n fields of a column: as an array of a kind, as a list where it is "string"; and a list of those that
+    are missing without a default (None), or no number that is written plainly."""
+
+def field(slices: Slices, row: int, i: int) -> bytes:
+    """One field, as bytes."""

@@ -1,5 +1,5 @@
 # cython: binding=False, embedsignature=False
-"""Examples and records taken apart: where features lie, their values as arrays, records out of a block of a file.
+"""Examples, records and rows taken apart: where features and fields lie, their values as arrays, records of a block.
 
 Rule: places are addresses in bytes objects that the caller keeps; loops over numbers run without the GIL.
 """
@@ -10,7 +10,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyOb
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 cdef extern from "records/wire_scan.h" nogil:
     ctypedef struct fg_slice:
@@ -137,6 +137,37 @@ def filled(Slices slices not None, int64_t row, int kind, int64_t total):
     return values
 
 
+def fixed(Slices slices not None, int64_t row, int kind, int64_t size):
+    """The values of all features of a row, as `filled` gives them, if each has just `size` of `kind`; else None."""
+    cdef const uint8_t* begin
+    cdef int64_t i
+    cdef Slices parts
+    cdef Py_buffer view
+    cdef char* out
+    cdef bint fit = True
+    if kind == FG_BYTES:
+        parts = Slices(1, slices.n * size, slices.kept)
+        out = <char*> parts.at
+    else:
+        values = np.empty(slices.n * size, np.float32 if kind == FG_FLOATS else np.int64)
+        out = _memory(values, &view)
+    with nogil:
+        for i in range(slices.n):
+            begin = NULL
+            fit = fg_count(slices.at[row * slices.n + i], kind, &begin) == size
+            if fit and size:
+                out = fg_fill(slices.at[row * slices.n + i], begin, kind, out)
+                fit = out != NULL
+            if not fit:
+                break
+    if kind != FG_BYTES:
+        PyBuffer_Release(&view)
+        return values if fit else None
+    if not fit:
+        return None
+    return [PyBytes_FromStringAndSize(<const char*> parts.at[i].p, parts.at[i].n) for i in range(slices.n * size)]
+
+
 def members(Slices slices not None, int64_t row):
     """The Features of each FeatureList of a row: how many, i64[n] (-1 of one that is not there, -2 of bytes that are
     none), and where, one row."""
@@ -191,3 +222,6 @@ def records(bytes block not None, int64_t at, int64_t limit):
 
 cdef inline uint32_t _masked(uint32_t crc) noexcept nogil:
     return <uint32_t> ((crc >> 15 | crc << 17) + <uint32_t> 0xA282EAD8)
+
+
+include "field_scan.pxi"

@@ -227,3 +227,44 @@ def test_paths_with_a_scheme(tmp_path: Any) -> None:
     assert not gfile.exists(path) and len(gfile.glob("memory://folder/*")) == 1
     gfile.rmtree("memory://folder")
     assert not gfile.isdir("memory://folder")
+
+
+ROWS = b'x,y\n1,"a""b"\n"2","c\nd"\r\n,NA\n1.5e3,e"f\n4\n5,"g"h"\n6,i'
+READ: list[Any] = [
+    (1.0, b'a"b'), (2.0, b"c\nd"), "Field 0 is required", "Unquoted fields cannot have quotes", "but have 1 in record",
+    "Quote inside a string", (6.0, b"i"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("block", [1 << 18, 5])
+def test_rows_of_csv_in_pieces(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    """Fields in quotes, faults and the rows behind them, wherever a block of the file ends; in batches too."""
+    monkeypatch.setattr("fastgraph.data.csv_files._BLOCK", block)
+    path = tmp_path / "rows"
+    path.write_bytes(ROWS)
+    rows = tf.data.experimental.CsvDataset(str(path), [tf.float32, tf.string], header=True)
+    passing = iter(rows)
+    for expected in READ:
+        if isinstance(expected, tuple):
+            assert tuple(x.numpy() for x in next(passing)) == expected
+        else:
+            with pytest.raises(errors.InvalidArgumentError, match=expected):
+                next(passing)
+    assert next(passing, None) is None
+    numbers, texts = next(iter(rows.ignore_errors().batch(3)))
+    assert numbers.numpy().tolist() == [1, 2, 6]
+    assert texts.numpy().tolist() == [b'a"b', b"c\nd", b"i"]
+
+
+def test_numbers_in_csv_are_rounded_once(rng: np.random.Generator) -> None:
+    words = [repr(x) for x in (rng.standard_normal(300) * 10.0 ** rng.integers(-12, 12, 300)).tolist()]
+    words += [f"{x}e{e}" for x, e in zip(rng.integers(-(10**17), 10**17, 300), rng.integers(-25, 25, 300), strict=True)]
+    words += [f"{x}.5000000001" for x in rng.integers(1 << 24, 1 << 25, 100)]  # beside the middle of two float32
+    words += ["-0.0", "1e400", "inf", "nan", ".5", "5.", "00012", "+3", "1" * 40]
+    found = tf.io.decode_csv(words, [[0.0]])[0].numpy()
+    exact = tf.io.decode_csv(words, [tf.constant([], tf.float64)])[0].numpy()
+    np.testing.assert_array_equal(exact, np.array([float(word) for word in words]))
+    near = np.stack([np.nextafter(found, np.float32(-np.inf)), np.nextafter(found, np.float32(np.inf))])
+    with np.errstate(invalid="ignore", over="ignore"):
+        least = np.abs(near.astype(np.longdouble) - exact).min(0) >= np.abs(found.astype(np.longdouble) - exact)
+    assert (least | ~np.isfinite(found)).all()
