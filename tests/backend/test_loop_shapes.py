@@ -77,6 +77,20 @@ def test_reductions_of_short_rows(dtype: str) -> None:
         check(every, sample(shape, dtype))
 
 
+def test_rows_of_which_several_places_are_read_have_their_length_written() -> None:
+    """A begin of a slice and the length of a row are numbers then: with sizes of run time LLVM read them one by one."""
+
+    def overlaps(x: Any) -> Any:
+        ends = fg.minimum(x[:, None, 2:], x[None, :, 2:])
+        return fg.reduce_prod(fg.maximum(ends - fg.maximum(x[:, None, :2], x[None, :, :2]), 0.0), -1)
+
+    function = check(overlaps, sample((9, 4), "float32", special=False), exact=True)
+    (source,) = kernels(function, fg.zeros([9, 4]))
+    assert "* 4" in source and "+ 3" in source and "max_int64" not in source
+    (column,) = kernels(fg.function(lambda x: x[:, None, 1] + x[None, :, 1]), fg.zeros([9, 4]))
+    assert "* 4" not in column  # of one place alone nothing is gained
+
+
 def test_logic_of_short_rows() -> None:
     check(lambda x: (fg.reduce_any(x, -1), fg.reduce_all(x, -1)), sample((41, 3), "bool"))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from fastgraph.compiler.nest.loop_nest import LoopNest, Store
@@ -33,9 +34,25 @@ def unrolled(nest: LoopNest, runs: Callable[[LoopNest], Sequence[Index]]) -> Loo
     few = {v for loop in loops for v in loop if len(v.args) == 1 and _is_few(v.args[0], FEW)}
     short = few | {v for v in nest.dims[:1] if _is_few(v.args[0], MOST)}
     if not short or any(t.op == "check" and t.args[0].free for t in terms):
-        return nest
+        return _columns(nest)
     short &= {run[0] for run in runs(nest) if len(run) == 1}
-    return _Unrolling(nest, short).run(terms) if short else nest
+    made = _Unrolling(nest, short, {v.args[0].witness for v in short}).run(terms) if short else nest
+    return _columns(made)
+
+
+def _columns(nest: LoopNest) -> LoopNest:
+    """The nest with the length of short rows, of which several places are read, as a number: LLVM reads them whole."""
+    terms = walk([s.scalar for s in nest.stores])
+    loads = [t for t in terms if t.op == "load" and _is_column(t, nest.shapes[t.attr])]
+    rows = Counter((t.attr, t.args[:-1]) for t in loads)
+    loads = [t for t in loads if rows[t.attr, t.args[:-1]] > 1]
+    numbers = {nest.shapes[t.attr][-1].witness for t in loads}
+    return _Unrolling(nest, set(), numbers, walk([t.args[-1] for t in loads])).run(terms) if loads else nest
+
+
+def _is_column(load: Scalar, shape: Sequence[Scalar]) -> bool:
+    """Whether it reads one place of each of many short rows."""
+    return len(shape) > 1 and bool(load.free) and not load.args[-1].free and _is_few(shape[-1], MOST)
 
 
 def _bound(term: Scalar) -> Index:
@@ -47,11 +64,14 @@ def _is_few(extent: Scalar, most: int) -> bool:
 
 
 class _Unrolling:
-    def __init__(self, nest: LoopNest, short: set[Scalar]) -> None:
+    def __init__(
+        self, nest: LoopNest, short: set[Scalar], numbers: set[int | None], places: Sequence[Scalar] = ()
+    ) -> None:
         self.nest = nest
         self.short = short
         self.table: Table = nest.stores[0].scalar.table
-        self.numbers = {v.args[0].witness for v in short}
+        self.numbers = numbers
+        self.places = set(places)
         self.memo: dict[Scalar, Scalar] = {}
 
     def run(self, terms: Sequence[Scalar]) -> LoopNest:
@@ -82,6 +102,8 @@ class _Unrolling:
             if term.op == "extent":
                 known = term.witness in self.numbers and term.is_known
                 found = self.table.const(term.witness or 0, "int64") if known else term
+            elif term.op == "param":
+                found = self.table.const(term.attr, "int64") if term in self.places else term
             else:
                 found = self.table.rebuilt(term, self.each(term.args))
                 if term.op == "reduce" and self.short.issuperset(_bound(term)):
