@@ -165,7 +165,7 @@ def random_saturation(image: TensorLike, lower: builtins.float, upper: builtins.
 def resize(images: TensorLike, size: TensorLike, method: builtins.str | builtins.int = 'bilinear', preserve_aspect_ratio: builtins.bool = False, antialias: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Images of another height and width. t[b, h, w, c] or t[h, w, c], i32[2] -> f32 of that size.
 
-    Images that have the size already come back as they are.
+    Images that have the size already are converted all the same, and smoothed by the methods that smooth.
 
     Args:
         images: Images, or one.

@@ -254,7 +254,7 @@ def resize(
 ) -> Tensor:
     """Images of another height and width. t[b, h, w, c] or t[h, w, c], i32[2] -> f32 of that size.
 
-    Images that have the size already come back as they are.
+    Images that have the size already are converted all the same, and smoothed by the methods that smooth.
 
     Args:
         images: Images, or one.
@@ -288,21 +288,22 @@ def resize(
     _, height, width, _ = extents_of(x)
     new_height, new_width = _wanted(size, height, width, preserve_aspect_ratio)
     sides = (height, width, new_height, new_width)
-    if all(isinstance(n, int) for n in sides) and sides[:2] == sides[2:]:
-        return x if is_batch else squeeze(x, axis=[0])
     of_dtypes(x, "int8 uint8 int16 uint16 int32 int64 bfloat16 float16 float32 float64")
     if x.shape[-1] == 0:
         raise invalid("image must have at least one channel")
     if any(isinstance(n, int) and n == 0 for n in sides):
         raise invalid(f"input image must be of non-zero size, got {shape_text(x.shape.as_list())}")
+    same = all(isinstance(n, int) for n in sides) and sides[:2] == sides[2:]
     new = {1: (height, new_height), 2: (width, new_width)}
     if method == "nearest":
-        for axis, (old, wanted) in new.items():
+        for axis, (old, wanted) in ({} if same else new).items():
             x = _nearest(x, axis, old, wanted)
     else:
         x = cast(x, float32)
         weights: Callable[[Any, Any], tuple[Any, Any]]
-        if method == "bilinear" and not antialias:
+        if same and method in ("bilinear", "bicubic", "area"):
+            pass  # pixels that lie where they lay are as they were
+        elif method == "bilinear" and not antialias:
             for axis in (2, 1):
                 x = _bilinear(x, axis, *new[axis])
         else:

@@ -217,17 +217,24 @@ def matmul(
         )
     if output_type is not None or (isinstance(a, Tensor) and isinstance(b, Tensor) and a.dtype is not b.dtype):
         a, b, output_type = _of_one_dtype(a, b, output_type)
+    of_operators = hasattr(type(a), "__fg_adjoint__") or hasattr(type(b), "__fg_adjoint__")
     if adjoint_a:
-        a, transpose_a = _before_transposing(a)
+        a, transpose_a = _before_transposing(a, of_operators)
     if adjoint_b:
-        b, transpose_b = _before_transposing(b)
+        b, transpose_b = _before_transposing(b, of_operators)
     result = named(name, matmul_p, a, b, transpose_a=bool(transpose_a), transpose_b=bool(transpose_b))
     return result if output_type is None else cast(result, output_type)
 
 
-def _before_transposing(x: TensorLike) -> tuple[Any, bool]:
-    """x, such that transposed it is the adjoint, and whether it is still to be: an operator knows its adjoint."""
-    return (x.__fg_adjoint__(), False) if hasattr(type(x), "__fg_adjoint__") else (conj(x), True)  # type: ignore[union-attr]
+def _before_transposing(x: TensorLike, of_operators: bool) -> tuple[Any, bool]:
+    """x, such that transposed it is the adjoint, and whether it is still to be: not where an operator multiplies."""
+    if hasattr(type(x), "__fg_adjoint__"):
+        return x.__fg_adjoint__(), False  # type: ignore[union-attr]
+    if not of_operators:
+        return conj(x), True
+    matrix = as_tensor(x)
+    axes = [*range(len(matrix.shape))]
+    return conj(transpose(matrix, [*axes[:-2], *axes[:-3:-1]])), False
 
 
 def _of_one_dtype(a: TensorLike, b: TensorLike, output_type: DTypeLike | None) -> tuple[Any, Any, Any]:

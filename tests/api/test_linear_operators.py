@@ -372,3 +372,16 @@ def test_conjugate_gradient(batch: tuple[int, ...]) -> None:
 def test_errors_are_tensorflows(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+def test_products_with_adjoint_matrices_on_either_side() -> None:
+    matrix, x = np.array([[1, 0.5], [2, 3]]) + 0j, np.arange(4.0).reshape(2, 2) + 1j
+    operator = LO.LinearOperatorFullMatrix(matrix)
+    for first, second in ((operator, x), (x, operator), (operator, operator)):
+        for adjoint_a, adjoint_b in ((False, True), (True, False), (True, True)):
+            found = tf.matmul(first, second, adjoint_a=adjoint_a, adjoint_b=adjoint_b)
+            a, b = (matrix if each is operator else x for each in (first, second))
+            wanted = (a.conj().T if adjoint_a else a) @ (b.conj().T if adjoint_b else b)
+            np.testing.assert_allclose(found.to_dense() if first is second else found, wanted)
+    with pytest.raises(ValueError, match="Transposing not supported"):
+        tf.matmul(operator, x, transpose_b=True)

@@ -42,9 +42,27 @@ def test_resize(method: str, antialias: bool) -> None:
     np.testing.assert_allclose(tf.reduce_sum(tape.gradient(total, x)), 12.0, rtol=1e-5)
 
 
-def test_resize_keeps_what_has_its_size_and_an_aspect_ratio() -> None:
+# Of an image that has the size already: the dtype and first numbers that TensorFlow 2.21 gives.
+SAME_SIZE = {
+    "bilinear": ("float32", [0, 9, 18]), "nearest": ("uint8", [0, 9, 18]), "bicubic": ("float32", [0, 9, 18]),
+    "area": ("float32", [0, 9, 18]), "lanczos3": ("float32", [0, 9, 18]),
+    "gaussian": ("float32", [16.0924, 25.0924, 34.0924]), "mitchellcubic": ("float32", [7.9412, 16.9412, 25.9412]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", SAME_SIZE)
+def test_resizing_to_the_size_that_is_there_converts_and_smooths_all_the_same(method: str) -> None:
+    numbers = np.arange(24, dtype="uint8").reshape(2, 4, 3) * np.uint8(9)
+    dtype, first = SAME_SIZE[method]
+    for antialias in (False, True):
+        found = tf.function(lambda x: tf.image.resize(x, (2, 4), method, antialias=antialias))(numbers)  # noqa: B023
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found[0, 0], first, atol=1e-4)
+        np.testing.assert_allclose(tf.image.resize(numbers, (2, 4), method, antialias=antialias), found, atol=1e-4)
+
+
+def test_resize_keeps_an_aspect_ratio() -> None:
     numbers = np.arange(24, dtype="uint8").reshape(2, 4, 3)
-    assert tf.image.resize(numbers, (2, 4)).dtype == "uint8"
     assert tf.image.resize(numbers, (8, 8), preserve_aspect_ratio=True).shape == (4, 8, 3)
     with pytest.raises(ValueError, match="new_height, new_width"):
         tf.image.resize(numbers, (2,))
