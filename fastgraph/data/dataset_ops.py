@@ -15,7 +15,7 @@ from fastgraph.core.base.dtype import bool_, from_code, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, as_array, bind, convert, current_state, init_scope
-from fastgraph.data.element_specs import tensor_specs
+from fastgraph.data.element_specs import least_extents, tensor_specs
 from fastgraph.data.handles import Handled, owned, resolve, together
 from fastgraph.data.sources import Cursor
 from fastgraph.data.transformations import element_at
@@ -49,17 +49,23 @@ def _taken(iterator: Array) -> Any:
     return element
 
 
-def _infer_next_as_optional(iterator: Aval, *, types: tuple[tuple[int, Any], ...]) -> tuple[Aval, ...]:
+def _infer_next_as_optional(
+    iterator: Aval, *, types: tuple[tuple[int, Any], ...], leasts: tuple[int, ...]
+) -> tuple[Aval, ...]:
     return (Aval(bool_, ()), *_infer_next(iterator, types=types))
 
 
 @custom(infer=_infer_next_as_optional, groups=("int64",), n_outputs=None, effect="host", reason=_REASON)
-def iterator_get_next_as_optional(iterator: Array, *, types: tuple[tuple[int, Any], ...]) -> Any:
+def iterator_get_next_as_optional(
+    iterator: Array, *, types: tuple[tuple[int, Any], ...], leasts: tuple[int, ...]
+) -> Any:
     """Whether an iterator has another element, and this or zeros. i64[] -> bool[], tensors of the given types."""
     try:
         return (np.bool_(True), *map(as_array, _taken(iterator)))
     except StopIteration:
-        empty = [np.zeros([size or 0 for size in shape or ()], from_code(code).as_numpy_dtype) for code, shape in types]
+        kinds = zip(types, leasts, strict=True)
+        sizes = [[least if size is None else size for size in shape or ()] for (_, shape), least in kinds]
+        empty = [np.zeros(each, from_code(code).as_numpy_dtype) for each, (code, _) in zip(sizes, types, strict=True)]
         return (np.bool_(False), *empty)
 
 
@@ -125,7 +131,8 @@ def get_at(handle: Tensor, index: Any, spec: Any) -> Any:
 def get_next_as_optional(handle: Tensor, spec: Any) -> Any:
     """Return, when the graph runs, whether there is another element, and its tensors or zeros."""
     types = tuple([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(spec)])
-    return bind(get("iterator_get_next_as_optional"), (handle,), {"types": types})
+    attrs = {"types": types, "leasts": tuple(least_extents(spec))}
+    return bind(get("iterator_get_next_as_optional"), (handle,), attrs)
 
 
 def has_next(handle: Tensor) -> Any:

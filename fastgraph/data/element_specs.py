@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.composites.composite_values import RaggedTensorValue, SparseTensorValue
-from fastgraph.composites.ragged_tensor import RaggedTensor
+from fastgraph.composites.ragged_tensor import RaggedTensor, RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import as_dtype
@@ -129,6 +129,17 @@ def packed(spec: object, tensors: Sequence[Any]) -> Any:
 def tensor_specs(spec: object) -> list[TensorSpec]:
     """Return the specs of an element's tensors."""
     return nesting.flatten(spec, expand_composites=True)
+
+
+def least_extents(spec: Any) -> list[int]:
+    """Return, for each of an element's tensors, how long an extent without a size is in none: splits are 1."""
+    found: list[int] = []
+    for leaf in nesting.flatten(spec):
+        if isinstance(leaf, RaggedTensorSpec):
+            found += [0, *[1] * (len(tensor_specs(leaf)) - 1)]
+        else:
+            found += [0] if isinstance(leaf, TensorSpec) else least_extents(leaf._component_specs)
+    return found
 
 
 def common(a: object, b: object) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from fastgraph.core.base.dtype import bool_, string
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import Tensor, convert, current_trace
-from fastgraph.data.element_specs import OfElements, flat, normalized, packed, spec_of, tensor_specs
+from fastgraph.data.element_specs import OfElements, flat, least_extents, normalized, packed, spec_of, tensor_specs
 from fastgraph.ops import creation, gathering, movement, runtime_assertions
 
 _HAS_VALUE = TensorSpec([], bool_)
@@ -31,7 +31,7 @@ class Optional:
         """The tensors of the value; where it is empty they stand for nothing."""
         if self._given is not None:
             return self._given
-        return tuple([] if self._element_spec is None else [_nothing(s) for s in tensor_specs(self._element_spec)])
+        return tuple([] if self._element_spec is None else _no_element(self._element_spec))
 
     @staticmethod
     def from_value(value: object) -> Optional:
@@ -47,7 +47,7 @@ class Optional:
         """
         if element_spec is None:
             return Optional(None, convert(False), None)
-        return Optional(element_spec, convert(False), [_nothing(spec) for spec in tensor_specs(element_spec)])
+        return Optional(element_spec, convert(False), _no_element(element_spec))
 
     def has_value(self, name: str | None = None) -> Tensor:
         """Return whether there is a value, a bool scalar. Source: tf.experimental.Optional.has_value."""
@@ -103,12 +103,16 @@ class OptionalSpec(OfElements):
         return Optional(self._element_spec, components[0], None if self._is_open else components[1:])
 
 
-def _nothing(spec: TensorSpec) -> Any:
+def _no_element(element_spec: Any) -> list[Any]:
+    return list(map(_nothing, tensor_specs(element_spec), least_extents(element_spec)))
+
+
+def _nothing(spec: TensorSpec, least: int) -> Any:
     sizes: list[Any] = spec.shape.as_list() if spec.shape.rank else []
     if None in sizes and current_trace() is not None:  # what the spec leaves open the graph is not to know either
-        none = movement.shape(gathering.where(convert([False])))[0]
+        none = movement.shape(gathering.where(convert([False])))[0] + least
         sizes = [none if size is None else size for size in sizes]
-    sizes = [0 if size is None else size for size in sizes]
+    sizes = [least if size is None else size for size in sizes]
     return creation.fill(sizes, "") if spec.dtype == string else creation.zeros(sizes, spec.dtype)
 
 

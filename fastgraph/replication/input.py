@@ -9,19 +9,23 @@ from __future__ import annotations
 import enum
 from typing import Any, NamedTuple
 
+from fastgraph.composites import sparse_ops
+from fastgraph.composites.ragged_tensor import RaggedTensor, RaggedTensorSpec
+from fastgraph.composites.sparse_tensor import SparseTensor, SparseTensorSpec, with_shape
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.data import sharding, transformations
-from fastgraph.data.element_specs import packed
+from fastgraph.data.element_specs import flat, packed
 from fastgraph.data.iterators import OwnedIterator, SteppedIterator
 from fastgraph.data.optionals import Optional
 from fastgraph.data.options import AutoShardPolicy
 from fastgraph.data.sources import INFINITE
 from fastgraph.errors import InvalidArgumentError, NotBuiltError
-from fastgraph.ops.elementwise import cast
+from fastgraph.ops.elementwise import cast, zeros_like
 from fastgraph.ops.elementwise import minimum as minimum_op
+from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import shape
 from fastgraph.state.distributed import DistributedValues, PerReplica, PerReplicaSpec
 
@@ -106,6 +110,20 @@ def _least(a: Any, b: int) -> Any:
     return minimum_op(a, b) if isinstance(a, Tensor) else min(a, b)
 
 
+def _extents(value: Any) -> Any:
+    if isinstance(value, RaggedTensor):
+        return [value.nrows()]
+    return value.dense_shape if isinstance(value, SparseTensor) else shape(value)
+
+
+def _rows_of(sparse: SparseTensor, begin: Any, end: Any) -> SparseTensor:
+    """Some rows of a SparseTensor, which keep their width."""
+    begin, end = cast(begin, "int64"), cast(end, "int64")
+    rest = sparse.dense_shape[1:]
+    found = sparse_ops.slice(sparse, concat([[begin], zeros_like(rest)], 0), concat([[end - begin], rest], 0))
+    return with_shape(found.indices, found.values, found.dense_shape, TensorShape([None]).concatenate(sparse.shape[1:]))
+
+
 def parts_of(batch: Any, n: int, own: range) -> Any:
     """Return a structure of tensors [rows, *s] as one of PerReplica values: as evenly as can be, more rows first.
 
@@ -114,15 +132,17 @@ def parts_of(batch: Any, n: int, own: range) -> Any:
     leaves = [leaf for leaf in nesting.flatten(batch) if leaf is not None]
     if not leaves or isinstance(leaves[0], DistributedValues):
         return batch
-    rows = leaves[0].shape[0]
-    rows = shape(leaves[0])[0] if rows is None else rows
+    first = leaves[0]
+    rows: Any = first.shape[0] if first.shape.rank else None
+    if rows is None:
+        rows = _extents(first)[0]
     ends = [rows // n * i + _least(rows % n, i) for i in range(n + 1)]
 
     def cut(leaf: Any) -> Any:
         if leaf is None:
             return None
-        if not hasattr(leaf, "__getitem__"):
-            raise NotBuiltError(f"Sharing a {type(leaf).__name__} out among replicas is not built yet: make it dense.")
+        if isinstance(leaf, SparseTensor):
+            return PerReplica([_rows_of(leaf, ends[i], ends[i + 1]) for i in own])
         return PerReplica([leaf[ends[i] : ends[i + 1]] for i in own])
 
     return nesting.map_structure(cut, batch)
@@ -134,10 +154,16 @@ def _spec_of(spec: Any, strategy: Any, how: Sharing) -> Any:
     def one(leaf: Any) -> Any:
         if how is Sharing.STACKED:
             leaf = TensorSpec(leaf.shape[1:], leaf.dtype, leaf.name)
-        elif how is Sharing.PARTS and isinstance(leaf, TensorSpec) and leaf.shape.rank:
+        elif how is Sharing.PARTS and leaf.shape.rank:
             rows, n = leaf.shape[0], strategy.num_replicas_in_sync
-            known = None if rows is None or rows % n else rows // n
-            leaf = TensorSpec(TensorShape([known]).concatenate(leaf.shape[1:]), leaf.dtype, leaf.name)
+            known = None if rows is None or rows % n or isinstance(leaf, SparseTensorSpec) else rows // n
+            part = TensorShape([known]).concatenate(leaf.shape[1:])
+            if isinstance(leaf, RaggedTensorSpec):
+                leaf = RaggedTensorSpec(part, leaf.dtype, leaf.ragged_rank, leaf.row_splits_dtype)
+            elif isinstance(leaf, SparseTensorSpec):
+                leaf = SparseTensorSpec(part, leaf.dtype)
+            else:
+                leaf = TensorSpec(part, leaf.dtype, leaf.name)
         return PerReplicaSpec(*[leaf] * len(strategy._own))
 
     return nesting.map_structure(one, spec)
@@ -276,8 +302,7 @@ class DistributedIterator(SteppedIterator):
         found = self._inner.get_next_as_optional()
         spec = self._inner.element_spec
         parts = self._completed(packed(spec, found._components))
-        flat = [part for leaf in nesting.flatten(parts) for part in leaf.values]
-        return Optional(_spec_of(spec, self._strategy, self._how), self._goes_on(found.has_value()), flat)
+        return Optional(_spec_of(spec, self._strategy, self._how), self._goes_on(found.has_value()), flat(parts))
 
     def __fg_staged_for__(self) -> tuple[Any, Any]:
         """As what a staged loop goes over: (is there another element, the next element), two functions."""

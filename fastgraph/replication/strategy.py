@@ -13,8 +13,9 @@ from typing import Any
 
 from fastgraph.core import replicas
 from fastgraph.core.base import nesting
+from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.devices import CPU, device, device_name, list_logical_devices, part_of, placed
-from fastgraph.core.tensor import current_trace, init_scope
+from fastgraph.core.tensor import Tensor, current_trace, init_scope
 from fastgraph.errors import NotBuiltError
 from fastgraph.ops.joining import split
 from fastgraph.ops.movement import shape
@@ -163,6 +164,14 @@ class StrategyExtended:
     def cut(self, whole: Any, lengths: Sequence[Any], index: int, axis: int) -> Any:
         """Return the part of a joined value that is one replica's."""
         return split(whole, list(lengths), axis)[index]
+
+    def broadcast_to(self, tensor: Any, destinations: object) -> Tensor:
+        """Return what every device has of a tensor: the tensor."""
+        return convert_to_tensor(tensor)
+
+    def read_var(self, v: Variable) -> Tensor:
+        """Return a Variable's value: a replica's own, or between them what its copies come to."""
+        return v.read_value()
 
     def colocate_vars_with(self, colocate_with_variable: object) -> contextlib.AbstractContextManager[None]:
         """Return a context whose Variables lie where another one lies."""
@@ -345,6 +354,8 @@ class Strategy:
             return dataset
         dataset, how = one_each(dataset, len(self._own))
         return DistributedDataset(dataset, self, how)
+
+    experimental_distribute_datasets_from_function = distribute_datasets_from_function
 
     def experimental_distribute_values_from_function(self, value_fn: Callable[[ValueContext], Any]) -> Any:
         """Return what `value_fn(ValueContext)` gives for each replica, as one structure of PerReplica values."""

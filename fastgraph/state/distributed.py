@@ -44,7 +44,10 @@ class PerReplica(DistributedValues, CompositeTensor):
         return PerReplicaSpec(*(type_spec_from_value(value) for value in self._values))
 
     def __repr__(self) -> str:
-        return "PerReplica:{\n" + ",\n".join(f"  {i}: {value}" for i, value in enumerate(self._values)) + "\n}"
+        return "PerReplica:{\n" + ",\n".join(f"  {i}: {value!r}" for i, value in enumerate(self._values)) + "\n}"
+
+    def __str__(self) -> str:
+        return "PerReplica:{\n" + ",\n".join(f"  {i}: {value!s}" for i, value in enumerate(self._values)) + "\n}"
 
 
 class PerReplicaSpec(TypeSpec):

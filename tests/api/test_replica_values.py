@@ -95,3 +95,41 @@ def test_a_model_made_outside_the_scope_is_not_trained_in_it(strategy: Any) -> N
     assert model.fit(x, x[:, :1], verbose=0).history["loss"] == [1.0]
     with pytest.raises(ValueError, match="positional args must be a list or tuple"):
         strategy.run(lambda x: x, 1.0)
+
+
+@pytest.mark.parametrize("shared", ["batches", "turns"])
+def test_sparse_and_ragged_elements_are_shared_out(strategy: Any, shared: str) -> None:
+    rows = fg.ragged.constant([[1.0], [2.0, 3.0], [], [4.0, 5.0, 6.0], [7.0]])
+    dense = fg.constant(np.arange(10.0, dtype=np.float32).reshape(5, 2))
+    dataset = fg.data.Dataset.from_tensor_slices((rows, fg.sparse.from_dense(dense))).batch(3)
+    given = (
+        strategy.experimental_distribute_dataset(dataset)
+        if shared == "batches"
+        else strategy.distribute_datasets_from_function(lambda context: dataset)
+    )
+
+    def sums(element: Any) -> Any:
+        return fg.reduce_sum(element[0].flat_values) + 100.0 * fg.reduce_sum(element[1].values)
+
+    @fg.function
+    def by_optionals(elements: Any) -> Any:
+        iterator, total, goes_on = iter(elements), 0.0, fg.constant(True)
+        while goes_on:
+            found = iterator.get_next_as_optional()
+            if found.has_value():
+                total += strategy.reduce("SUM", strategy.run(sums, (found.get_value(),)), axis=None)
+            else:
+                goes_on = fg.constant(False)
+        return total
+
+    assert float(by_optionals(given)) == 28.0 + 4500.0
+    shapes = [[each.to_list() for each in element[0].values] for element in given]
+    parts = {
+        "batches": [[[[1.0], [2.0, 3.0]], [[]]], [[[4.0, 5.0, 6.0]], [[7.0]]]],
+        "turns": [[[[1.0], [2.0, 3.0], []], [[4.0, 5.0, 6.0], [7.0]]]],
+    }
+    assert shapes == parts[shared]
+    whole = [fg.sparse.to_dense(each).numpy() for element in given for each in element[1].values]
+    np.testing.assert_array_equal(np.concatenate(whole), dense)
+    spec = given.element_spec[1]._component_specs[0]
+    assert spec.shape.as_list() == [None, 2] and isinstance(spec, fg.SparseTensorSpec)
