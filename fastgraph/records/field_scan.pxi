@@ -32,6 +32,11 @@ def rows(source not None, int64_t at, int64_t most, const int32_t[::1] places no
     for each in records:
         if type(each) is not bytes:
             raise TypeError(f"bytes are wanted, not {type(each).__name__}")
+    for i in range(places.shape[0]):
+        if places[i] >= columns:
+            raise ValueError(f"there is no column {places[i]}")
+    if columns < 0 or most < 0 or (lines and not 0 <= at <= len(source)):
+        raise ValueError("columns, rows and the place where they begin are within what is given")
     cdef Slices given = Slices(1, len(records), records), found = Slices(columns, total, records)
     for i in range(given.n):
         given.at[i].p, given.at[i].n = <const uint8_t*> PyBytes_AS_STRING(records[i]), PyBytes_GET_SIZE(records[i])
@@ -79,7 +84,7 @@ def column(Slices slices not None, int64_t row, int64_t n, str kind not None, by
     cdef int number, size
     cdef char* out
     cdef Py_buffer view
-    if n > slices.n or row >= slices.rows:
+    if not (0 <= n <= slices.n and 0 <= row < slices.rows):
         raise ValueError("there are fewer fields")
     if kind == "string":
         texts = []
