@@ -248,7 +248,14 @@ def ones(shape: SizeLike, dtype: DTypeLike = float32, name: str | None = None, l
 _MOST_STEPS = 2**46  # bytes, of the smallest dtype: no machine has as many
 
 
-def _range_size(start: Array, limit: Array, delta: Array) -> int:
+_BOUNDS = ("start", "limit", "delta")
+
+
+def _range_size(*given: Array) -> int:
+    for each, what in zip(given, _BOUNDS, strict=True):
+        if np.size(each) != 1:
+            raise ValueError(f"{what} must be a scalar, not shape [{','.join(map(str, np.shape(each)))}]")
+    start, limit, delta = [np.reshape(each, ()) for each in given]
     if delta == 0:
         raise ValueError(f"Requires delta != 0: {_number(delta)}")
     if delta > 0 and start > limit:
@@ -269,6 +276,9 @@ def _number(x: Array) -> str:
 
 
 def _infer_range(start: Aval, limit: Aval, delta: Aval) -> Aval:
+    for each, what in zip((start, limit, delta), _BOUNDS, strict=True):
+        if each.shape:
+            raise ValueError(f"Shape must be rank 0 but is rank {len(each.shape)}\n\t for '{what}'")
     if start.value is None or limit.value is None or delta.value is None:
         return Aval(start.dtype, (None,))
     return Aval(start.dtype, (_range_size(start.value, limit.value, delta.value),))
@@ -396,7 +406,7 @@ def _scalar(x: TensorLike, dtype: DType | None) -> Tensor:
         tensor = as_tensor(x, dtype)
     except (TypeError, ValueError):
         tensor = as_tensor(x)
-    return tensor if tensor.shape.rank in (0, None) else reshape(tensor, ())
+    return reshape(tensor, ()) if tensor.shape.rank and tensor.shape.num_elements() == 1 else tensor
 
 
 @public("linspace")

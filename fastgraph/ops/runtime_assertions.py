@@ -241,7 +241,20 @@ def _short(x: Tensor, summarize: int) -> str:
     value = np.asarray(x.numpy())
     if value.ndim == 0:
         return value[()].decode(errors="backslashreplace") if isinstance(value[()], bytes) else str(value[()])
-    return str(value if summarize < 0 else value.reshape(-1)[:summarize])
+    number = value.size if summarize < 0 else summarize
+    return ", ".join([str(each) for each in value.reshape(-1)[:number]] + ["..."] * (number < value.size))
+
+
+def _elements(x: Array, summarize: int | None) -> str:
+    """The first elements (3), as a list of texts, and whether there are more; a scalar as it is."""
+    number = x.size if summarize is not None and summarize < 0 else 3 if summarize is None else summarize
+    shown = [str(each) for each in x.reshape(-1)[:number]]
+    return str(shown + ["..."] * (len(shown) < x.size)) if x.ndim else str(x[()])
+
+
+def beginning(message: str | None) -> str:
+    """What a message of the caller's is at the beginning of an error's text."""
+    return f"{message}.  " if message else ""
 
 
 def _called(argument: str, value: object) -> str:
@@ -373,18 +386,10 @@ def _unary(name: str, symbol: str, holds: Callable[[Any], Any]) -> Callable[...,
         condition = all_p(holds(x), axes=None, keepdims=False)
         if current_trace() is None:
             if not bool(condition):
-                shown = [str(v) for v in np.asarray(x).reshape(-1)[: None if summarize is None else summarize]]
-                _fail(
-                    [
-                        message or "",
-                        f"Condition x {symbol} 0 did not hold element-wise:",
-                        f"x (shape={x.shape} dtype={x.dtype.name}) = ",
-                        shown,
-                    ]
-                )
+                told = [f"x (shape={x.shape} dtype={x.dtype.name}) = ", _elements(np.asarray(x), summarize)]
+                _fail([beginning(message), f"Condition x {symbol} 0 did not hold element-wise:", *told])
             return None
-        begin = f"{message}.  " if message else ""
-        data = [begin, f"Condition x {symbol} 0 did not hold element-wise:", _called("x", x), x]
+        data = [beginning(message), f"Condition x {symbol} 0 did not hold element-wise:", _called("x", x), x]
         return _asserted(name, condition, data, summarize)
 
     check.__name__ = check.__qualname__ = f"assert_{name}"
@@ -407,14 +412,13 @@ def _in_graph(x: Tensor) -> str:
 
 
 def rank_text(message: str | None, x: Tensor, what: str) -> str:
-    begin = f"{message}. " if message else ""
-    return f"{begin}Tensor {_in_graph(x)} must have rank {what}.  Received rank {x.shape.rank}, shape {x.shape}"
+    found = f"Received rank {x.shape.rank}, shape {x.shape}"
+    return f"{beginning(message)}Tensor {_in_graph(x)} must have rank {what}.  {found}"
 
 
 def rank_at_run_time(name: str | None, x: Any, holds: Tensor, message: str | None, what: str) -> Any:
     """The Operation that checks a rank which is not known while a function is traced, or is to be what is not."""
-    begin = f"{message}. " if message else ""
-    text = f"{begin}Tensor {_in_graph(x)} must have rank {what}.  Received shape: "
+    text = f"{beginning(message)}Tensor {_in_graph(x)} must have rank {what}.  Received shape: "
     return _asserted(name, holds, [text, shape_of(x)])
 
 
@@ -467,7 +471,7 @@ def assert_scalar(tensor: TensorLike, message: str | None = None, name: str | No
     """Stop unless the tensor is a scalar. Raises: ValueError. Source: tf.debugging.assert_scalar."""
     tensor = as_tensor(tensor)
     if tensor.shape.rank != 0:
-        raise ValueError(f"{message or ''}Expected scalar shape, saw shape: {tensor.shape}.")
+        raise ValueError(f"{beginning(message)}Expected scalar shape, saw shape: {tensor.shape}.")
 
 
 @public("debugging.assert_type")
@@ -475,7 +479,7 @@ def assert_type(tensor: TensorLike, tf_type: DTypeLike, message: str | None = No
     """Stop unless the tensor has this dtype. Raises: TypeError. Source: tf.debugging.assert_type."""
     tensor, wanted = as_tensor(tensor), as_dtype(tf_type)
     if tensor.dtype is not wanted:
-        raise TypeError(f"{message or ''} tensor must be of type {wanted!r}; got {tensor.dtype!r}")
+        raise TypeError(f"{beginning(message)}tensor must be of type {wanted!r}; got {tensor.dtype!r}")
 
 
 @public("debugging.assert_integer")
@@ -483,4 +487,4 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
     """Stop unless x is of integers. Raises: TypeError. Source: tf.debugging.assert_integer."""
     x = as_tensor(x)
     if not x.dtype.is_integer:
-        raise TypeError(f'{message or ""}Expected "x" to be integer type.  Found: {x.dtype!r}')
+        raise TypeError(f'{beginning(message)}Expected "x" to be integer type.  Found: {x.dtype!r}')

@@ -24,7 +24,14 @@ from fastgraph.ops.movement import rank as rank_of
 from fastgraph.ops.movement import reshape
 from fastgraph.ops.movement import shape as shape_of
 from fastgraph.ops.reduction import reduce_any
-from fastgraph.ops.runtime_assertions import assert_p, check_numerics, rank_at_run_time, rank_known, rank_text
+from fastgraph.ops.runtime_assertions import (
+    assert_p,
+    beginning,
+    check_numerics,
+    rank_at_run_time,
+    rank_known,
+    rank_text,
+)
 
 
 @public("debugging.assert_all_finite")
@@ -117,7 +124,7 @@ def assert_shapes(
     shape of none, count as of one axis of one element. Raises: ValueError; InvalidArgumentError when the
     graph runs for what is unknown while a function is traced. Source: tf.debugging.assert_shapes.
     """
-    begin = f"{message}.  " if message else ""
+    begin = beginning(message)
     sizes: dict[Any, tuple[Any, str]] = {}
     pairs = shapes.items() if isinstance(shapes, Mapping) else shapes
     for given, spec in pairs:

@@ -193,3 +193,38 @@ def test_an_axis_that_must_be_said() -> None:
     for f in (tf.reverse_sequence, tf.function(tf.reverse_sequence)):
         with pytest.raises(TypeError, match="Expected int for argument 'seq_dim' not None"):
             f(tf.ones([1, 3]), [2])
+
+
+@pytest.mark.parametrize("which", ["start", "limit", "delta"])
+def test_bounds_of_a_range_are_scalars(which: str) -> None:
+    bounds: dict[str, Any] = {"start": 0, "limit": 5, "delta": 1}
+    matrix, one = tf.constant([[1, 2]]), tf.constant([3])
+    said = rf"{which} must be a scalar, not shape \[1,2\]"
+
+    def of(x: tf.Tensor) -> tf.Tensor:
+        return tf.range(**{**bounds, which: x})
+
+    unknown = tf.function(of, input_signature=[tf.TensorSpec(None, tf.int32)])
+    for call in (of, unknown):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=said):
+            call(matrix)
+        assert call(one).numpy().tolist() == list(range(*{**bounds, which: 3}.values()))
+    with pytest.raises(ValueError, match=f"Shape must be rank 0 but is rank 2\n.*for '{which}'"):
+        tf.function(of)(matrix)
+
+
+def test_assertions_tell_the_first_elements_after_the_message() -> None:
+    x = tf.constant([[1, -2], [3, 4]])
+    begin = "sizes.  \nCondition x > 0 did not hold element-wise:\nx (shape=(2, 2) dtype=int32) = \n"
+    for summarize, shown in ((None, "['1', '-2', '3', '...']"), (1, "['1', '...']"), (-1, "['1', '-2', '3', '4']")):
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            tf.debugging.assert_positive(x, message="sizes", summarize=summarize)
+        assert str(caught.value) == begin + shown
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"x \(shape=\(\) dtype=float32\) = \n-1.0"):
+        tf.debugging.assert_positive(-1.0)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Summarized data: 1, -2, 3, ...\n7"):
+        tf.debugging.Assert(False, [x, 7])
+    checks = tf.debugging
+    for check in (checks.assert_scalar, checks.assert_integer, lambda x, message: checks.assert_rank(x, 2, message)):
+        with pytest.raises((TypeError, ValueError), match="^sizes.  [ET]"):
+            check(tf.constant([1.0]), message="sizes")
