@@ -5,10 +5,12 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.array_ops import SummedAxes
 from fastgraph.ops.recurrent_gpu import cudnn_rnn as _CudnnRNNV3
+from fastgraph.ops.recurrent_gpu import cudnn_rnn_of_one_length as _CudnnRNN
 from fastgraph.ops.sorting import Unique
 from fastgraph.ops.sorting import UniqueWithCounts
 import builtins
 
+CudnnRNN = _CudnnRNN
 CudnnRNNV3 = _CudnnRNNV3
 def BroadcastGradientArgs(s0: TensorLike, s1: TensorLike, name: builtins.str | None = None) -> SummedAxes:
     """The axes over which gradients of two tensors of shapes `s0` and `s1`, broadcast together, are summed.

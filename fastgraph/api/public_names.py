@@ -124,6 +124,7 @@ PUBLIC: dict[str, str] = {
     **_same("core.base.type_specs", "NoneTensorSpec TensorSpec TypeSpec type_spec_from_value"),
     **_same("core.base.nesting", "assert_same_structure flatten is_nested map_structure pack_sequence_as", ("nest",)),
     **_same("core.tensor", "Tensor executing_eagerly init_scope"),
+    "raw_ops.CudnnRNN": "ops.recurrent_gpu:cudnn_rnn_of_one_length",
     "raw_ops.CudnnRNNV3": "ops.recurrent_gpu:cudnn_rnn",
     **_same("core.unbuilt_classes", "DTensorDataset DVariable", ("experimental.dtensor",)),
     **_same("core.unbuilt_classes", "PreemptionCheckpointHandler coordinator", ("distribute.experimental",)),

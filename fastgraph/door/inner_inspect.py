@@ -48,7 +48,9 @@ class ArgSpec(NamedTuple):
 
 
 def getfullargspec(obj: Any) -> FullArgSpec:
-    """Return the names and defaults of a function's parameters."""
+    """Return the names and defaults of a function's parameters, of what a decorator of ours made those of the inner."""
+    while type(obj).__module__.partition(".")[0] == "fastgraph" and hasattr(obj, "__wrapped__"):
+        obj = obj.__wrapped__
     found = _inspect.getfullargspec(obj)
     ours = str(getattr(obj, "__module__", "")).partition(".")[0] == "fastgraph"
     return found._replace(annotations={}) if ours else found

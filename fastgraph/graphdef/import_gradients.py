@@ -106,13 +106,16 @@ def _mirror_pad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def batch_norm(name: str | None, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """y, mean, variance, and what the gradient operation asks for: the moments again, and nothing."""
+    """y, mean and variance to keep, and what the gradient operation asks for: the moments of x, and nothing."""
     x, scale, offset, mean, variance = inputs
     epsilon, layout = attrs.get("epsilon", 1e-4), attrs.get("data_format", "NHWC")
     nothing = public_function("zeros")([0], scale.dtype)
     if attrs.get("is_training", True):
-        made = normalization.fused_batch_norm(x, scale, offset, epsilon=epsilon, data_format=layout, name=name)
-        return [*made, made[1], made[2], nothing]
+        share = attrs.get("exponential_avg_factor", 1.0)
+        kept = {} if share == 1.0 else {"mean": mean, "variance": variance, "exponential_avg_factor": share}
+        made = normalization.fused_batch_norm(x, scale, offset, epsilon=epsilon, data_format=layout, name=name, **kept)
+        axes = [i for i in range(x.shape.rank) if i != (1 if layout.startswith("NC") else x.shape.rank - 1)]
+        return [*made, *normalization.moments(x, axes), nothing]
     if layout.startswith("NC"):
         dims = [1, -1] + [1] * (x.shape.rank - 2)
         wide = [public_function("reshape")(each, dims) for each in (mean, variance, offset, scale)]

@@ -35,6 +35,7 @@ from fastgraph.graphdef.import_lists import LISTS
 from fastgraph.graphdef.import_random import RANDOM
 from fastgraph.graphdef.import_rare import RARE
 from fastgraph.graphdef.import_records import RECORDS
+from fastgraph.graphdef.import_recurrent import RECURRENT
 from fastgraph.graphdef.import_strings import STRINGS
 from fastgraph.graphdef.import_values import fixed
 from fastgraph.ops import joining, matmul, movement, nn_ops, padding
@@ -206,7 +207,8 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "DepthwiseConv2dNative": depthwise,
     "Dilation2D": dilation,
     "Einsum": lambda name, inputs, attrs: einsum(attrs["equation"], *inputs, name=name),
-    "FusedBatchNorm": batch_norm,
+    "FusedBatchNorm": lambda name, inputs, attrs: batch_norm(name, inputs, attrs)[:5],
+    "FusedBatchNormV2": lambda name, inputs, attrs: batch_norm(name, inputs, attrs)[:5],
     "FusedBatchNormV3": batch_norm,
     "IdentityN": lambda name, inputs, attrs: [bind_named(None, get("identity"), (each,), {}) for each in inputs],
     "LRN": local_response,
@@ -242,6 +244,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     **RANDOM,
     **RECORDS,
     **RARE,
+    **RECURRENT,
     **STRINGS,
 }
 

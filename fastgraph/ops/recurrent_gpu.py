@@ -49,3 +49,10 @@ def cudnn_rnn(
     for state, given in zip(found[1:3], inputs[1:3], strict=True):
         state.set_shape(given.shape)
     return tuple(found)
+
+
+def cudnn_rnn_of_one_length(
+    input: TensorLike, input_h: TensorLike, input_c: TensorLike, params: TensorLike, **options: Any
+) -> tuple[Tensor, ...]:
+    """`cudnn_rnn` of sequences that are all as long: without the last of its results. Source: tf.raw_ops.CudnnRNN."""
+    return cudnn_rnn(input, input_h, input_c, params, 0, **options)[:4]

@@ -129,6 +129,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
         "JPEGs with TensorFlow's very pixels; the CPU for missing devices; what TensorFlow's own tests and docstrings ask",
     ),
     (157_150, "replicas meet in Functions that run calls; sparse and ragged elements shared out among replicas"),
+    (157_250, "whole layers as raw operations, functions by device, normal numbers between ends in TensorFlow's order"),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
