@@ -267,7 +267,8 @@ def make_csv_dataset(
     quoting: Any = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
 
     def rows(path: bytes) -> Iterator[list[str]]:
-        with io.TextIOWrapper(_Stream(path, compression_type or ""), encoding, newline="") as file:
+        source: Any = _Stream(path, compression_type or "")
+        with io.TextIOWrapper(source, encoding, newline="") as file:
             yield from csv.reader(file, delimiter=field_delim, quoting=quoting)
 
     if column_names is None:

@@ -105,12 +105,12 @@ def _pixels(picture: Any, data: bytes, op: str, channels: int, frames: bool, bit
     if picture.format == "PNG" and data[24:25] == b"\x10" and (bits == 16 or picture.mode.startswith("I")):
         pixels = _with_channels(png16(data), channels)
         return pixels if bits == 16 else (pixels >> 8).astype(np.uint8)
-    if channels:
+    if channels and picture.mode != _MODES[channels]:
         picture = picture.convert(_MODES[channels])
-    elif picture.mode not in ("L", "LA", "RGB", "RGBA"):
+    elif not channels and picture.mode not in ("L", "LA", "RGB", "RGBA"):
         has_alpha = picture.mode == "PA" or "transparency" in picture.info
         picture = picture.convert("L" if picture.mode in ("1", "I", "I;16", "F") else "RGBA" if has_alpha else "RGB")
-    pixels = np.array(picture)
+    pixels = np.asarray(picture)
     pixels = pixels if pixels.ndim == 3 else pixels[..., None]
     pixels = pixels[None] if op == "DecodeGif" else pixels
     return pixels.astype(np.uint16) * 257 if bits == 16 else pixels

@@ -38,7 +38,7 @@ class Table:
 
     def with_keys(self, keys: Iterator[Keys], ordered: bool = True) -> Table:
         """Return the table with other rows, or in another order."""
-        return Table(keys, self.gather, fixed=self.fixed, ordered=ordered and self.ordered)
+        return Table(keys, self.gather, fixed=self.fixed, ordered=ordered and self.ordered, whole=self.whole)
 
     def batches(self, size: int, drop: bool) -> Iterator[tuple[Any, ...]]:
         """Go over the rows, `size` at a time."""
@@ -127,13 +127,16 @@ def table_of(columns: Iterator[tuple[Any, ...]]) -> Table:
     return Table(map(next_numbers, itertools.repeat(None)), gather, fixed=False, whole=False)
 
 
-def cut(keys: Iterator[Keys], start: int, stop: int | None, step: int = 1) -> Iterator[Keys]:
-    """Go over the keys with the numbers of range(start, stop, step), as itertools.islice does."""
-    at = 0
-    while stop is None or at < stop:
-        chunk = next(keys, None)
-        if chunk is None:
-            return
-        begin = start - at if at < start else (start - at) % step
-        yield chunk[begin : None if stop is None else stop - at : step]
-        at += chunk.size
+class Cut(Iterator[Keys]):
+    """The keys with the numbers of range(start, stop, step), as itertools.islice has them; an error does not end it."""
+
+    def __init__(self, keys: Iterator[Keys], start: int, stop: int | None, step: int = 1) -> None:
+        self.keys, self.start, self.stop, self.step, self.at = keys, start, stop, step, 0
+
+    def __next__(self) -> Keys:
+        if self.stop is not None and self.at >= self.stop:
+            raise StopIteration
+        chunk, at = next(self.keys), self.at
+        self.at += chunk.size
+        begin = self.start - at if at < self.start else (self.start - at) % self.step
+        return chunk[begin : None if self.stop is None else self.stop - at : self.step]

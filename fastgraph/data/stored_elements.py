@@ -15,7 +15,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.op_errors import enum_name
 from fastgraph.core.tensor import Tensor, as_array, from_array
 from fastgraph.data.element_specs import Element, tensor_specs
+from fastgraph.data.row_tables import Table, table_of
 from fastgraph.data.sources import Run, Source
 from fastgraph.errors import AlreadyExistsError, DataLossError, NotFoundError
 from fastgraph.graphdef.event_files import RecordIterator
@@ -30,11 +31,13 @@ from fastgraph.graphdef.exporter import tensor_message
 from fastgraph.graphdef.import_values import tensor_of
 from fastgraph.graphdef.message_types import KINDS, Enum
 from fastgraph.graphdef.messages import TensorProto
+from fastgraph.ops.families import Array
 from fastgraph.records.record_files import framed
 from fastgraph.records.snappy import SnappyReader, SnappyWriter
+from fastgraph.records.wire_scan import checksums
 from fastgraph.saving.bundle_writer import BundleWriter
 from fastgraph.saving.saved_model_structures import decoded, encoded
-from fastgraph.saving.tensor_bundle import BundleReader
+from fastgraph.saving.tensor_bundle import BundleReader, PlainEntry
 
 _SPEC, _METADATA = "dataset_spec.pb", "snapshot.metadata"
 _AGAIN = 5.0  # seconds between two looks for what somebody else writes
@@ -312,6 +315,21 @@ class _Written(Iterator[Element]):
 # ---- caches ----------------------------------------------------------------------------------------------------------
 
 
+_TOGETHER = 1 << 20  # bytes of elements that are read at once
+_MANY = 1024  # elements
+
+
+class _Run(NamedTuple):
+    """Elements that lie alike in a file, `stride` bytes apart: of each component the first and the last entry, and the
+    checksums. Without them, elements that are read one by one."""
+
+    first: int
+    end: int
+    stride: int
+    ends: list[tuple[PlainEntry, PlainEntry]]
+    crcs: list[Array]
+
+
 class FileCache(Source):
     """The elements that the first whole pass wrote to a bundle. Source: tf.data.Dataset.cache."""
 
@@ -320,7 +338,8 @@ class FileCache(Source):
     def __init__(self, source: Source, *, path: str) -> None:
         self.source, self.spec, self.path = source, source.spec, path
         self.types = tensor_specs(source.spec)
-        self._opened: tuple[Any, BundleReader] | None = None  # the index of the last pass, already parsed
+        # What the last pass knew of the index: its mark, the reader, the runs of elements that lie alike.
+        self._opened: tuple[Any, BundleReader, list[_Run]] | None = None
 
     def key(self, number: int, component: int) -> str:
         """Return under which name a component of an element is kept."""
@@ -330,20 +349,84 @@ class FileCache(Source):
         return [] if os.path.exists(f"{self.path}.index") else [self.source]
 
     def elements(self, run: Run) -> Iterator[Element]:
-        return _Kept(self, run) if self.at_once() else self._kept()
+        if self.at_once():
+            return _Kept(self, run)
+        return itertools.chain.from_iterable(zip(*columns, strict=True) for columns in self._kept())
 
-    def _kept(self) -> Iterator[Element]:
+    def table(self, run: Run) -> Table | None:
+        return None if self.at_once() or not self.types else table_of(self._kept())
+
+    def _kept(self) -> Iterator[tuple[Any, ...]]:
+        """Go over the elements, as many at a time as lie alike in the file: as tensors of columns."""
         index = os.stat(f"{self.path}.index")
         mark = index.st_ino, index.st_mtime_ns, index.st_size
         known, self._opened = self._opened, None  # passes at the same time have a reader each
-        with known[1] if known is not None and known[0] == mark else BundleReader(self.path) as reader:
-            for number in itertools.count():
-                if self.key(number, 0) not in reader:
-                    self._opened = mark, reader
+        if known is None or known[0] != mark:
+            known = mark, BundleReader(self.path), []
+        _, reader, runs = known
+        with reader:
+            for i in itertools.count():
+                if i == len(runs):
+                    runs.append(self._run(reader, runs[-1].end if runs else 0))
+                if runs[i].end == runs[i].first:
+                    self._opened = known
                     return
-                keys = [self.key(number, i) for i in range(len(self.types))]
-                pairs = zip(keys, self.types, strict=True)
-                yield tuple([from_array(reader.read(key), leaf.dtype, False) for key, leaf in pairs])
+                for columns in self._read(reader, runs[i]):
+                    pairs = zip(columns, self.types, strict=True)
+                    yield tuple([from_array(column, leaf.dtype, False) for column, leaf in pairs])
+
+    def _run(self, reader: BundleReader, first: int) -> _Run:
+        """Find how far the elements from `first` on lie alike."""
+        found: list[list[PlainEntry | None]] = []
+        stride = size = 0
+        for number in itertools.count(first):
+            if self.key(number, 0) not in reader:
+                break
+            entries = [reader.plain(self.key(number, i)) for i in range(len(self.types))]
+            if found and (None in found[0] or None in entries):
+                break
+            if found:
+                ahead = {new.offset - old.offset for old, new in zip(found[-1], entries, strict=True)}  # type: ignore[union-attr]
+                kinds = [[each[:3] + each[4:5] for each in row] for row in (found[0], entries)]  # type: ignore[index]
+                one_file = len({kind[2] for kind in kinds[1]}) == 1
+                step, *others = ahead
+                if others or step <= 0 or kinds[0] != kinds[1] or not one_file or step != (stride or step):
+                    break
+                stride = step
+                size += step
+            if size > _TOGETHER or len(found) == _MANY:
+                break
+            found.append(entries)
+        if len(found) < 2:
+            return _Run(first, first + len(found), 0, [], [])
+        columns: Any = list(zip(*found, strict=True))
+        crcs = [np.array([entry.crc32c for entry in column], np.uint32) for column in columns]
+        return _Run(first, first + len(found), stride, [(column[0], column[-1]) for column in columns], crcs)
+
+    def _read(self, reader: BundleReader, run: _Run) -> Iterator[list[Any]]:
+        """Read a run at once; one that is damaged element by element, up to the damage."""
+        n = run.end - run.first
+        if run.ends:
+            key = self.key(run.first, 0)
+            first = min([first for first, _ in run.ends], key=lambda entry: entry.offset)
+            last = max([last for _, last in run.ends], key=lambda entry: entry.offset + entry.size)
+            block = reader.bytes_of(first, last, key)
+            columns = []
+            for (entry, _), crcs, leaf in zip(run.ends, run.crcs, self.types, strict=True):
+                at, dtype = entry.offset - first.offset, leaf.dtype.numpy_dtype
+                if not np.array_equal(checksums(block, at, n, entry.size, run.stride), crcs):
+                    break
+                if entry.size != dtype.itemsize * int(np.prod(entry.dims)):
+                    break
+                rows = np.ndarray(
+                    (n, *entry.dims), dtype, block, at, (run.stride, *np.empty(entry.dims, dtype).strides)
+                )
+                columns.append(np.ascontiguousarray(rows))
+            else:
+                yield columns
+                return
+        for number in range(run.first, run.end):
+            yield [reader.read(self.key(number, i))[None] for i in range(len(self.types))]
 
     def cardinality(self) -> int:
         return self.source.cardinality()

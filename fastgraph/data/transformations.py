@@ -21,7 +21,7 @@ from fastgraph.data.element_functions import Map
 from fastgraph.data.element_leaves import Dense, batched, kinds_of, sliced, stacked, unbatched
 from fastgraph.data.element_specs import Element, common
 from fastgraph.data.prefetching import Ahead, draws
-from fastgraph.data.row_tables import Table, cut, numbers, rows_of, whole
+from fastgraph.data.row_tables import Cut, Table, numbers, rows_of, whole
 from fastgraph.data.sources import INFINITE, UNKNOWN, Chained, Run, Source
 from fastgraph.errors import FailedPreconditionError, InvalidArgumentError, OpError, OutOfRangeError
 
@@ -73,8 +73,8 @@ class Take(Counted):
         return elements if self.count < 0 else _Taking(elements, self.count)
 
     def table(self, run: Run) -> Table | None:
-        table = whole(self.source, run)
-        return table and table.with_keys(cut(table.keys, 0, None if self.count < 0 else self.count))
+        table = self.source.table(run)
+        return table and table.with_keys(Cut(table.keys, 0, None if self.count < 0 else self.count))
 
     def cardinality(self) -> int:
         n = self.source.cardinality()
@@ -146,7 +146,7 @@ class Shard(Same):
 
     def table(self, run: Run) -> Table | None:
         table = whole(self.source, run) if self.shards > 0 else None
-        return table and table.with_keys(cut(table.keys, self.index, None, self.shards))
+        return table and table.with_keys(Cut(table.keys, self.index, None, self.shards))
 
     def cardinality(self) -> int:
         n = self.source.cardinality()
@@ -162,8 +162,8 @@ class Skip(Counted):
         return iter(()) if self.count < 0 else _Skipping(self.source.elements(run), self.count)
 
     def table(self, run: Run) -> Table | None:
-        table = whole(self.source, run)
-        return table and table.with_keys(iter(()) if self.count < 0 else cut(table.keys, self.count, None))
+        table = self.source.table(run)
+        return table and table.with_keys(iter(()) if self.count < 0 else Cut(table.keys, self.count, None))
 
     def cardinality(self) -> int:
         n = self.source.cardinality()

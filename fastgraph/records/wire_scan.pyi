@@ -33,6 +33,9 @@ def records(block: bytes, at: int, limit: int) -> tuple[list[bytes], int, int]:
     """The whole records of a block of a file, from `at` on, `limit` at most: (a list of bytes, where the next one
     begins, how many bytes this needs; 0: unknown, -1: its head, -2: its content has another checksum)."""
 
+def checksums(block: bytes, at: int, n: int, size: int, stride: int) -> np.ndarray[Any, Any]:
+    """The masked CRC-32C of n pieces of a block, each of `size` bytes, `stride` apart from `at` on. u32[n]."""
+
 def rows(
     source: bytes | list[bytes],
     at: int,

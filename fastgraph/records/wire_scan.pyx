@@ -220,6 +220,22 @@ def records(bytes block not None, int64_t at, int64_t limit):
     return found, at, need
 
 
+def checksums(bytes block not None, int64_t at, int64_t n, int64_t size, int64_t stride):
+    """The masked CRC-32C of n pieces of a block, each of `size` bytes, `stride` apart from `at` on. u32[n]."""
+    cdef int64_t i
+    cdef Py_buffer view
+    if at < 0 or size < 0 or stride < 0 or (n > 0 and at + (n - 1) * stride + size > PyBytes_GET_SIZE(block)):
+        raise ValueError("the block ends before")
+    found = np.empty(n, np.uint32)
+    cdef uint32_t* out = <uint32_t*> _memory(found, &view)
+    cdef const uint8_t* p = <const uint8_t*> PyBytes_AS_STRING(block) + at
+    with nogil:
+        for i in range(n):
+            out[i] = _masked(fg_crc32c(0, p + i * stride, size))
+    PyBuffer_Release(&view)
+    return found
+
+
 cdef inline uint32_t _masked(uint32_t crc) noexcept nogil:
     return <uint32_t> ((crc >> 15 | crc << 17) + <uint32_t> 0xA282EAD8)
 

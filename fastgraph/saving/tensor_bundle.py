@@ -242,6 +242,19 @@ class BundleReader:
             found[place] = self._read(each, key)
         return found
 
+    def plain(self, key: str) -> PlainEntry | None:
+        """Return the entry of a whole tensor of numbers that lies in its file as in memory; None for others."""
+        entry = self._entry_of(key) if key in self else None
+        same_order = (self.header.endianness == 1) == (sys.byteorder == "big")
+        plain = isinstance(entry, PlainEntry) and entry.dtype not in (_STRING, _VARIANT) and same_order
+        return entry if plain else None  # type: ignore[return-value]
+
+    def bytes_of(self, first: PlainEntry, last: PlainEntry, key: str) -> bytes:
+        """Return the bytes of a file from one entry to another. Raises DataLossError if they are not there."""
+        for entry in first, last:
+            self._located(entry, key, _numpy_dtype(entry.dtype, key).itemsize)
+        return self._bytes(first._replace(size=last.offset + last.size - first.offset), key)
+
     def read_into(self, key: str, memory: memoryview) -> bool:
         """Read a tensor that `verify` found whole into memory of its size; whether it lies so in the file."""
         entry = self._entry_of(key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+from typing import Any
 
 import numpy as np
 import pytest
@@ -244,3 +245,29 @@ def test_elements_by_an_index_that_only_a_graph_knows():
     for i in (-1, 10):
         with pytest.raises(errors.OutOfRangeError, match="Index out of range"):
             by_call(tf.constant(i, tf.int64))
+
+
+def test_cached_files_are_read_in_runs(tmp_path: Any, rng: np.random.Generator) -> None:
+    """Elements alike, others between them, strings: one by one and in batches; damage is met where it lies."""
+    x = rng.standard_normal((40, 3)).astype(np.float32)
+    rows = tf.data.Dataset.from_tensor_slices((x, np.arange(40, dtype=np.int8)))
+    for i, dataset in enumerate([rows, rows.map(lambda x, i: (x[: tf.cast(i, tf.int32) // 15 + 1], i))]):
+        cached = dataset.cache(str(tmp_path / f"c{i}"))
+        written = [[part.numpy().tolist() for part in element] for element in cached]
+        for _ in range(2):
+            assert [[part.numpy().tolist() for part in element] for element in cached] == written
+        sizes = [batch[1].numpy().tolist() for batch in cached.take(15).batch(6)]
+        assert sizes == [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11], [12, 13, 14]]
+    batches = list(rows.cache(str(tmp_path / "c0")).batch(16))
+    np.testing.assert_array_equal(np.concatenate([batch[0].numpy() for batch in batches]), x)
+    words = tf.data.Dataset.from_tensor_slices([b"a", b"", b"bc"]).cache(str(tmp_path / "words"))
+    assert [list(words.as_numpy_iterator()) for _ in range(2)] == [[b"a", b"", b"bc"]] * 2
+    data = tmp_path / "c0.data-00000-of-00001"
+    content = bytearray(data.read_bytes())
+    content[13 * 20 + 1] ^= 1  # of element 20
+    data.write_bytes(content)
+    passing, n = iter(rows.cache(str(tmp_path / "c0"))), 0
+    with pytest.raises(errors.DataLossError, match="Checksum does not match"):
+        for _ in passing:
+            n += 1
+    assert n == 20

@@ -5,6 +5,7 @@ Rule: what a layer learns from data (`adapt`) is state, which `call` uses and tr
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -282,20 +283,17 @@ class StringLookup(Layer):
         return gather(table, numbers * inside + unknown * (1 - inside))
 
     def _looked_up(self, words: Tensor) -> Any:
-        flat = np.asarray(words, object).reshape(-1)
-        masked = 1 if self.mask_token is not None and self.output_mode == "int" else 0
-        found = np.empty(len(flat), np.int64)
-        for i, word in enumerate(flat):
-            key = word if isinstance(word, bytes) else str(word).encode(self.encoding)
-            number = self._numbers.get(key, -1)
-            if number < 0:
-                if not self.num_oov_indices:
-                    raise InvalidArgumentError(
-                        None, None,
-                        f"When `num_oov_indices=0` all inputs should be in the vocabulary; {key!r} is not.",
-                    )  # fmt: skip
-                number = masked
-            found[i] = number
+        keys = [
+            word if isinstance(word, bytes) else str(word).encode(self.encoding)
+            for word in np.asarray(words, object).reshape(-1).tolist()
+        ]
+        found = np.fromiter(map(self._numbers.get, keys, itertools.repeat(-1)), np.int64, len(keys))
+        unknown = found < 0
+        if unknown.any() and not self.num_oov_indices:
+            key = keys[int(unknown.argmax())]
+            text = f"When `num_oov_indices=0` all inputs should be in the vocabulary; {key!r} is not."
+            raise InvalidArgumentError(None, None, text)
+        found[unknown] = 1 if self.mask_token is not None and self.output_mode == "int" else 0
         return found.reshape(np.shape(words))
 
     def _text(self, word: object) -> str:
