@@ -229,7 +229,7 @@ def join(inputs: Iterable[TensorLike], separator: str = "", name: str | None = N
     reason=_REASON,
 )
 def reduce_join_p(inputs: Array, *, axes: tuple[int, ...] | None, keepdims: bool, separator: str) -> Any:
-    """Strings along `axes`, joined: along the first of them first. None: in row-major order. string[*s] -> string[*r]."""
+    """Strings along `axes`, joined: along the first axis first. None: in row-major order. string[*s] -> string[*r]."""
     for a in axes or ():
         if not -inputs.ndim <= a < inputs.ndim:
             text = f"Invalid reduction dimension {a} for input with {inputs.ndim} dimension(s)"
