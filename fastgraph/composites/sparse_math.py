@@ -43,7 +43,7 @@ from fastgraph.ops.matrix_transposes import matrix_transpose
 from fastgraph.ops.movement import expand_dims, reshape, shape, transpose
 from fastgraph.ops.reduction import reduce_prod
 from fastgraph.ops.reduction import reduce_sum as reduce_sum_dense
-from fastgraph.ops.runtime_assertions import assert_equal, check_indices
+from fastgraph.ops.runtime_assertions import assert_equal, check_indices, ensure_shape
 from fastgraph.ops.scans import cumprod
 from fastgraph.ops.scatter import gather_nd, scatter_nd
 from fastgraph.ops.segments import segment_mean as mean_by_segment
@@ -293,7 +293,9 @@ def sparse_dense_matmul(
     products = expand_dims(values, 1) * take(b, sp.indices[:, columns])
     n = sp.shape[rows] if sp.shape[rows] is not None else sp.dense_shape[rows]
     # A scatter and no segment sum, which would pass over rows below 0.
-    return scatter_nd(sp.indices[:, rows : rows + 1], products, stack([cast(n, int64), shape(b, int64)[1]]))
+    found = scatter_nd(sp.indices[:, rows : rows + 1], products, stack([cast(n, int64), shape(b, int64)[1]]))
+    static = [sp.shape[rows], b.shape[1] if b.shape.rank is not None else None]
+    return found if None not in found.shape else ensure_shape(found, static)
 
 
 def _adjoint(x: TensorLike) -> Any:

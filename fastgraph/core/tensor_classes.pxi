@@ -433,10 +433,10 @@ cdef class EagerTensor(Tensor):
             "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
 
     def __int__(self):
-        return int(_python_scalar(self))
+        return int(_real_scalar(self))
 
     def __float__(self):
-        return float(_python_scalar(self))
+        return float(_real_scalar(self))
 
     def __complex__(self):
         return complex(_python_scalar(self))
@@ -543,6 +543,12 @@ cdef object _python_scalar(EagerTensor t):
     if t.ndim != 0:
         raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
     return tensor_array(t).item()
+
+
+cdef object _real_scalar(EagerTensor t):
+    """A tensor's number; of a complex one NumPy's, which turns into its real part with a warning."""
+    value = _python_scalar(t)
+    return tensor_array(t)[()] if isinstance(value, complex) else value
 
 
 def _unpickle(array, str dtype):

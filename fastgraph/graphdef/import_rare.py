@@ -189,6 +189,9 @@ def _segment_gradient(how: str) -> Make:
 def _filled_rows_gradient(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     """Gradients of the values that were there, and of the default, which is the sum over those that were put in."""
     places, dy = inputs
+    for what, each in (("reverse_index_map", places), ("grad_values", dy)):
+        if each.shape.rank not in (None, 1):
+            raise invalid(f"{what} must be a vector, got shape {each.shape}")
     found = _call("gather", dy, places)
     return found, _call("reduce_sum", dy) - _call("reduce_sum", found)
 

@@ -25,7 +25,7 @@ from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_trace
 from fastgraph.errors import NotFoundError, OpError
 from fastgraph.graph import control_flow
 from fastgraph.graph.ir import Node
-from fastgraph.graphdef import import_datasets
+from fastgraph.graphdef import import_datasets, raw_ops
 from fastgraph.graphdef.graph_view import Graph
 from fastgraph.graphdef.import_calls import CustomGradient, Library
 from fastgraph.graphdef.import_datasets import Held
@@ -384,6 +384,9 @@ class Body:
                 return VARIANTS[op](name, [self.tensor(each) for each in given], attrs)
             raise NotFoundError(None, None, f"Node '{name}': {reason} has no equal here") from None
         if found is None:
+            made = raw_ops.by_public_function(op, name, [self.tensor(each) for each in given], attrs)
+            if made is not None:
+                return made
             raise NotFoundError(None, None, f"Op type not registered '{op}': node '{name}' has no equal here")
         primitive, taken, ours = found
         inputs = tuple([self.tensor(given[i]) for i in taken])

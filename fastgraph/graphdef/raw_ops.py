@@ -7,6 +7,7 @@ say what the operation is; results come as TensorFlow gives them: one tensor, a 
 from __future__ import annotations
 
 import functools
+import inspect
 import numbers
 from collections import namedtuple
 from collections.abc import Callable, Mapping
@@ -138,6 +139,17 @@ def _applied(op: str, signature: Signature, attrs: Mapping[str, Any], given: Map
     return _results(op, signature.outputs, found, said)
 
 
+def by_public_function(op: str, name: str, inputs: list[Any], attrs: Mapping[str, Any]) -> Any:
+    """Return the results of a graph's operation that a public function computes; None where none does."""
+    if op not in _tables().public:
+        return None
+    signature = _tables().signatures[op]
+    if any(key not in signature.attrs for key in attrs if not key.startswith("_")):  # a primitive's, as it is written
+        return None
+    said = {key: _attribute(kind, attrs.get(key, default)) for key, (kind, default) in signature.attrs.items()}
+    return _results(op, signature.outputs, _made(op, name, inputs, said), said)
+
+
 def _attribute(kind: str, value: Any) -> Any:
     if value is None:
         return None
@@ -201,7 +213,9 @@ def _made(op: str, name: str | None, inputs: list[Any], attrs: dict[str, Any]) -
         inputs = _with_sparse(_tables().signatures[op], inputs) if function[0] == "*" else inputs
         space, _, last = function.removeprefix("*").rpartition(".")
         named = {keyword: attrs[key] for keyword, key in keywords.items()}
-        return resolve(space, last)(*inputs, **named, **({} if name is None else {"name": name}))
+        found = resolve(space, last)
+        takes_name = name is not None and "name" in inspect.signature(found).parameters
+        return found(*inputs, **named, **({"name": name} if takes_name else {}))
     if op in RESOURCES:
         return RESOURCES[op](None, name, inputs, attrs)  # type: ignore[arg-type]
     if op in COMPOSITES:

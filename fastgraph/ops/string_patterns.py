@@ -291,6 +291,8 @@ def ngrams_p(
     short: bool,
 ) -> Any:  # fmt: skip
     """Neighbours of each row joined, windows of the first width first. string[n], i[r + 1] -> string[m], i[r + 1]."""
+    if not data.size:  # of no string at all there are none, whatever rows are padded with
+        return data, np.zeros_like(splits)
     at = np.ascontiguousarray(splits, np.int64)
     parts, ends_at = array_loops.windows(data, at, widths, separator.encode(), *ends, pads, short)
     values = np.empty(len(parts), object)

@@ -88,6 +88,7 @@ def as_string_p(input: Array, *, precision: int, scientific: bool, shortest: boo
 def _texts_of(x: Array, letter: str, precision: int, width: int, fill: str) -> Iterable[bytes]:
     """Numbers as C's printf writes them, which Python's % does as well."""
     wide = x.astype(np.float64 if letter != "d" else np.uint64 if x.dtype.kind == "u" else np.int64)
+    fill = "" if x.dtype.kind == "u" and fill in (" ", "+") else fill  # C leaves out signs of what has none
     if width < 0 and not fill:
         return array_loops.printed(wide, letter, precision if precision > -1 else 6)
     form = f"{width if width > -1 else ''}{f'.{precision}' if precision > -1 else ''}{letter}".encode()
@@ -127,7 +128,17 @@ def _numbers(words: Array, dtype: DType) -> Array:
             return found.astype(dtype.numpy_dtype).reshape(words.shape)
     if b"_" in b"".join(words.reshape(-1).tolist()):  # which Python allows between digits
         raise ValueError
-    return _each(float if dtype.is_floating else int, words, dtype.numpy_dtype)
+    return _each(_float if dtype.is_floating else int, words, dtype.numpy_dtype)
+
+
+def _float(word: bytes) -> float:
+    """The number that a word says, as decimals or as C's hexadecimal ones."""
+    try:
+        return float(word)
+    except ValueError:
+        if b"x" not in word.lower():
+            raise
+        return float.fromhex(word.decode())
 
 
 def _says_number(word: bytes, dtype: DType) -> bool:
@@ -220,14 +231,15 @@ def join(inputs: Iterable[TensorLike], separator: str = "", name: str | None = N
     reason=_REASON,
 )
 def reduce_join_p(inputs: Array, *, axes: tuple[int, ...] | None, keepdims: bool, separator: str) -> Any:
-    """Strings along `axes`, joined in row-major order. string[*s] -> string[*r]."""
+    """Strings along `axes`, joined: along the first axis first. None: in row-major order. string[*s] -> string[*r]."""
     for a in axes or ():
         if not -inputs.ndim <= a < inputs.ndim:
             text = f"Invalid reduction dimension {a} for input with {inputs.ndim} dimension(s)"
             raise OutOfRangeError(None, None, text)
     reduced = canonical_axes(axes, inputs.ndim)
     kept = tuple(i for i in range(inputs.ndim) if i not in reduced)
-    rows = np.transpose(inputs, kept + reduced).reshape(
+    order = reduced if axes is None else tuple(a % inputs.ndim for a in reversed(axes))
+    rows = np.transpose(inputs, kept + order).reshape(
         [inputs.shape[i] for i in kept] + [math.prod(inputs.shape[i] for i in reduced)]
     )
     size = math.prod(rows.shape[:-1])
@@ -240,7 +252,7 @@ def reduce_join(
     inputs: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, separator: str = "",
     name: str | None = None,
 ) -> Any:  # fmt: skip
-    """Strings along `axis` (None: all), joined. string[*s] -> string[*r].
+    """Strings along `axis` (None: all), joined: along the first axis of several first. string[*s] -> string[*r].
 
     Raises: OutOfRangeError for an axis that is none. Source: tf.strings.reduce_join.
     """
@@ -266,7 +278,7 @@ def _mapped(op: str, public_name: str, function: Callable[[Any], Any], what: str
     of_text = getattr(str, function.__name__)
 
     def body(input: Array, *, encoding: str) -> Any:
-        return _each(function if encoding == "" else (lambda w: of_text(w.decode()).encode()), input)
+        return _each(function if encoding == "" else (lambda w: of_text(w.decode(errors="replace")).encode()), input)
 
     name = public_name.rsplit(".", 1)[-1]
     body.__name__, body.__doc__ = f"string_{name}_p", f"{what}. string[*s] -> string[*s]."
@@ -281,7 +293,7 @@ def _mapped(op: str, public_name: str, function: Callable[[Any], Any], what: str
     def apply(input: TensorLike, encoding: str = "", name: str | None = None) -> Any:
         given = word(encoding, "encoding")
         if given not in ("", "utf-8"):
-            raise ValueError(f"encoding must be one of '', 'utf-8', but was '{given}'")
+            raise invalid(f"only utf-8 or '' (no encoding) is supported, got {given}")
         return named(name, primitive, input, encoding=given)
 
     apply.__name__ = apply.__qualname__ = name

@@ -252,6 +252,36 @@ def test_types_that_become_several(op, tensors, attrs, constants, expected) -> N
     np.testing.assert_allclose(_made(op, tensors, attrs, constants).numpy(), expected().numpy(), rtol=1e-5, atol=1e-6)
 
 
+SCENE = tf.reshape(tf.cast(tf.range(16 * 16 * 3) % 251, tf.uint8), [16, 16, 3])
+
+
+@pytest.mark.parametrize(
+    ("op", "tensors", "attrs", "expected"),
+    [
+        ("DecodeJpeg", lambda: [tf.io.encode_jpeg(SCENE)], {"ratio": 2, "dct_method": "INTEGER_ACCURATE"},
+         lambda: tf.io.decode_jpeg(tf.io.encode_jpeg(SCENE), ratio=2, dct_method="INTEGER_ACCURATE")),
+        ("QuantizeV2", lambda: [MATRIX, -8.0, 8.0], {"T": tf.qint8, "mode": "SCALED"},
+         lambda: tf.quantization.quantize(MATRIX, -8.0, 8.0, tf.qint8, mode="SCALED")[0]),
+        ("Dequantize", lambda: [tf.quantization.quantize(MATRIX, -8.0, 8.0, tf.quint8)[0], -8.0, 8.0], {},
+         lambda: tf.quantization.dequantize(tf.quantization.quantize(MATRIX, -8.0, 8.0, tf.quint8)[0], -8.0, 8.0)),
+        ("MaxPoolWithArgmax", lambda: [IMAGE], {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "SAME"},
+         lambda: tf.nn.max_pool_with_argmax(IMAGE, 2, 2, "SAME")[0]),
+        ("Mod", lambda: [-MATRIX, MATRIX * 0.0 + 3.0], {}, lambda: tf.truncatemod(-MATRIX, 3.0)),
+    ],
+)  # fmt: skip
+def test_types_that_a_public_function_computes(op, tensors, attrs, expected) -> None:
+    if op == "DecodeJpeg":
+        pytest.importorskip("PIL.Image")
+    found, wanted = _made(op, [tf.convert_to_tensor(each) for each in tensors()], attrs), expected()
+    assert found.dtype == wanted.dtype
+    np.testing.assert_array_equal(tf.cast(found, tf.float32), tf.cast(wanted, tf.float32))
+
+
+def test_attributes_that_an_operation_has_not_are_refused() -> None:
+    with pytest.raises(tf.errors.NotFoundError, match="Op type not registered 'Mod'"):
+        _made("Mod", [MATRIX, MATRIX], {"sign": 1})
+
+
 def test_later_parts_begin_after_those_before() -> None:
     shapes = [tf.constant(1), tf.constant([2, 3]), tf.constant([2, 4]), tf.constant([2, 1])]
     found = [_made("ConcatOffset", shapes, {"N": 3}, (0,), k).numpy().tolist() for k in range(3)]

@@ -20,6 +20,8 @@ VALUES = [
     ("float(i)", "3.0"),
     ('int(tf.constant("12"))', "12"),
     ("complex(c)", "(1+2j)"),
+    ("int(c)", "1"),
+    ("float(c)", "1.0"),
     ("range(i)", "range(0, 3)"),
     ("[1,2,3,4][i]", "4"),
     ("list(f2)", "[<tf.Tensor: shape=(), dtype=float32, numpy=1.0>, <tf.Tensor: shape=(), dtype=float32, numpy=2.0>]"),
