@@ -218,6 +218,7 @@ class Items(Source):
         self._given = steps
         self._again = again
         self._convert = convert
+        self._is_new = not convert  # a dataset, in whose first epoch Keras begins a pass that it drops
 
     def endless(self) -> bool:
         return False
@@ -228,10 +229,14 @@ class Items(Source):
         return self._given is None or self._given == self._known
 
     def begin_anew(self) -> None:
+        self._is_new = not self._convert
         if self._again:
             super().begin_anew()
 
     def passes(self) -> Iterator[Batch]:
+        if self._is_new and self.whole():
+            iter(self._make())  # whose order was drawn: the orders of shuffled datasets are the same as in Keras
+        self._is_new = False
         for item in ahead(iter(self._make())):
             batch = item if isinstance(item, tuple) else (item,)
             if len(batch) > 3:

@@ -143,6 +143,15 @@ _SUM_ON_READ = (
     "SyncOnReadVariable does not support `{}` in cross-replica context when aggregation is set to "
     "`tf.VariableAggregation.SUM`."
 )
+_NO_SCATTER_ON_READ = (
+    "Variable with `synchronization=tf.VariableSynchronization.ON_READ` does not support `scatter_{}`: assign to it."
+)
+#: Of sums and means of rows there is no least and no last.
+_NO_SCATTER_TOGETHER = (
+    "scatter_{} is only supported for mirrored variable (variable created within certain `tf.distribute.Strategy` "
+    "scope) with NONE or `ONLY_FIRST_REPLICA` aggregation, got: {}."
+)
+_OF_ONE = (VariableAggregation.NONE, VariableAggregation.ONLY_FIRST_REPLICA)
 
 
 class DistributedVariable(Variable, DistributedValues):
@@ -251,6 +260,10 @@ class DistributedVariable(Variable, DistributedValues):
         )
 
     def _scatter(self, how: str, slices: Any) -> Any:
+        if not self._is_mirrored:
+            raise NotImplementedError(_NO_SCATTER_ON_READ.format(how))
+        if how in ("min", "max", "update") and self._aggregation not in _OF_ONE:
+            raise NotImplementedError(_NO_SCATTER_TOGETHER.format(how, self._aggregation))
         return self._change_copies(lambda copy, own: copy._scatter(how, own), f"scatter_{how}", slices)
 
     def _change_copies(self, change: Any, method: str, value: TensorLike, read_value: bool = True) -> Any:

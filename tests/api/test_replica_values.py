@@ -133,3 +133,21 @@ def test_sparse_and_ragged_elements_are_shared_out(strategy: Any, shared: str) -
     np.testing.assert_array_equal(np.concatenate(whole), dense)
     spec = given.element_spec[1]._component_specs[0]
     assert spec.shape.as_list() == [None, 2] and isinstance(spec, fg.SparseTensorSpec)
+
+
+@pytest.mark.parametrize("how", ["min", "max", "update"])
+def test_rows_are_not_the_least_or_last_of_a_sum(strategy: Any, how: str) -> None:
+    kinds, modes = fg.VariableAggregation, fg.VariableSynchronization
+    rows = lambda: fg.IndexedSlices(fg.constant([4.0 + number()]), fg.constant([1]), [2])
+    with strategy.scope():
+        together = [fg.Variable([5.0, 5.0], aggregation=kind) for kind in (kinds.SUM, kinds.MEAN)]
+        first = fg.Variable([5.0, 5.0], aggregation=kinds.ONLY_FIRST_REPLICA)
+        on_read = fg.Variable([5.0, 5.0], aggregation=kinds.SUM, synchronization=modes.ON_READ)
+    for run in (strategy.run, lambda f: fg.function(lambda: strategy.run(f))()):
+        for variable in (*together, on_read):
+            with pytest.raises(NotImplementedError, match=f"scatter_{how}"):
+                run(lambda variable=variable: getattr(variable, f"scatter_{how}")(rows()))
+        run(lambda: getattr(first, f"scatter_{how}")(rows()))
+    assert [copy.numpy().tolist() for copy in first.values] == [[5.0, 5.0 if how == "max" else 4.0]] * 2
+    with pytest.raises(NotImplementedError, match="ON_READ.* does not support `scatter_add`"):
+        on_read.scatter_add(fg.IndexedSlices([1.0], [0], [2]))
