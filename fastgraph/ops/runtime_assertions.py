@@ -253,7 +253,7 @@ def _elements(x: Array, summarize: int | None) -> str:
 
 
 def beginning(message: str | None) -> str:
-    """What a message of the caller's is at the beginning of an error's text."""
+    """Return a message of the caller's as the beginning of an error's text."""
     return f"{message}.  " if message else ""
 
 

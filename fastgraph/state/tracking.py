@@ -169,7 +169,7 @@ class TrackableResource(Trackable):
 
     @property
     def resource_handle(self) -> Any:
-        """What `_create_resource` gives, which is called when this is first read."""
+        """The result of `_create_resource`, which is called when this is first read."""
         handle = self.__dict__.get("_resource_handle")
         if handle is None:
             handle = self.__dict__["_resource_handle"] = self._create_resource()
