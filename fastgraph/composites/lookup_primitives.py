@@ -24,14 +24,14 @@ _numbers = itertools.count()
 class Table(str):
     """The name of a table among a node's attributes; it holds the table's dict."""
 
-    __slots__ = ("dtype", "entries", "index", "is_fixed", "key_dtype", "shape")
+    __slots__ = ("dtype", "entries", "is_fixed", "key_dtype", "places", "shape")
 
     entries: dict[Any, Any]
     key_dtype: DType
     dtype: DType
     shape: tuple[int, ...]  # of a value
     is_fixed: bool  # whether nothing changes it once it is filled
-    index: _Range | _Strings | None  # of a fixed table, once it was asked
+    places: _Range | _Strings | None  # of a fixed table, once it was asked
 
 
 class _Range(NamedTuple):
@@ -54,12 +54,12 @@ class _Strings(NamedTuple):
 def _index(table: Table) -> _Range | _Strings | None:
     """The entries of a fixed table where a loop finds them: strings, or whole numbers of which few are left out."""
     count = len(table.entries)
-    if table.index is not None and table.index.n == count:
-        return table.index
+    if table.places is not None and table.places.n == count:
+        return table.places
     if table.key_dtype == string:
         numbers = StringNumbers()
         numbers.numbers(np.fromiter(table.entries, object, count), True)
-        table.index = _Strings(count, numbers, np.fromiter(table.entries.values(), table.dtype.numpy_dtype, count))
+        table.places = _Strings(count, numbers, np.fromiter(table.entries.values(), table.dtype.numpy_dtype, count))
     elif table.key_dtype.is_integer and count:
         first, last = min(table.entries), max(table.entries)
         size = last - first + 1 if last - first < 4 * count + 1024 else 0
@@ -67,15 +67,15 @@ def _index(table: Table) -> _Range | _Strings | None:
         if size:
             at = np.fromiter(table.entries, np.int64, count) - first
             values[at], there[at] = np.array([*table.entries.values()], values.dtype), True
-        table.index = _Range(count, first, values, there)
-    return table.index
+        table.places = _Range(count, first, values, there)
+    return table.places
 
 
 def new_table(key_dtype: DType, dtype: DType, value_shape: tuple[int, ...] = (), *, is_fixed: bool = False) -> Table:
     """Return an empty table."""
     table = Table(f"table_{next(_numbers)}")
     table.entries, table.key_dtype, table.dtype, table.shape = {}, key_dtype, dtype, value_shape
-    table.is_fixed, table.index = is_fixed, None
+    table.is_fixed, table.places = is_fixed, None
     return table
 
 
@@ -187,7 +187,7 @@ def table_import_p(keys: Array, values: Array, *, table: Any) -> Any:
         check_same(keys.reshape(-1).tolist(), rows.tolist())
     table.entries.clear()
     table.entries.update(found)
-    table.index = None
+    table.places = None
     return ()
 
 

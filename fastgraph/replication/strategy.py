@@ -276,7 +276,8 @@ class Strategy:
 
     def _lift(self, fn: Function) -> Function:
         """Return the Function of what all replicas do with one: of `args` and `kwargs`."""
-        function: Function = fn.function if type(fn) is BoundFunction else fn
+        kind: type = type(fn)  # a BoundFunction calls itself a Function
+        function: Function = fn.function if kind is BoundFunction else fn
         lifted = self._lifted.get(function)
         if lifted is None:
 

@@ -31,5 +31,5 @@ def restore_table(table: Table, reader: BundleReader, keys: Sequence[str]) -> No
     found, values = reader.read(f"{base}-keys"), reader.read(f"{base}-values")
     rows = values.reshape(found.size, *table.shape)
     table.entries.clear()
-    table.index = None
+    table.places = None
     table.entries.update(zip(found.reshape(-1).tolist(), rows if table.shape else rows.tolist(), strict=True))
