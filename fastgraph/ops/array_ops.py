@@ -51,7 +51,7 @@ from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import expand_dims, reshape, shape, size, transpose_p
 from fastgraph.ops.nn_ops import add_n
 from fastgraph.ops.reduction import count_nonzero, reduce_all, reduce_max
-from fastgraph.ops.slicing import slice_grad
+from fastgraph.ops.slicing import slice_grad, slice_tensor
 
 # ---- several tensors ------------------------------------------------------------------------------------------------
 
@@ -488,3 +488,13 @@ def dynamic_update_slice(operand: TensorLike, update: TensorLike, indices: Tenso
     put = slice_grad(update, begin, whole_shape)
     there = slice_grad(ones_like(update, bool_), begin, whole_shape)
     return select(there, put, operand)
+
+
+def dynamic_slice(x: TensorLike, starts: TensorLike, sizes: TensorLike) -> Any:
+    """Return the block of these sizes that begins at `starts`. t[*s], i[rank], i[rank] -> t[*sizes].
+
+    A block that would reach beyond the end lies at the end, as XLA has it. Source: TensorFlow's xla.dynamic_slice.
+    """
+    x = convert(x)
+    begin, size = cast(convert(starts), int64), cast(convert(sizes), int64)
+    return slice_tensor(x, minimum(maximum(begin, 0), cast(shape(x), int64) - size), size)

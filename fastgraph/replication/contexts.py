@@ -195,6 +195,8 @@ def merge(strategy: Any, merge_fn: Callable[..., Any], args: Args, kwargs: Mappi
 def get_replica_context() -> ReplicaContext | None:
     """Return the context of the replica that runs here, None between replicas. Source: tf.distribute."""
     if not replicas.scopes.stack:
+        if outside is None:
+            from fastgraph.replication import strategy  # noqa: F401 - which makes it
         return ReplicaContext(outside)
     found: ReplicaContext | None = replicas.scopes.stack[-1][1]
     return found

@@ -532,3 +532,33 @@ def test_users_type_specs() -> None:
     assert plain(tape.gradient(loss, pair.a)) == [2.0]
     (element,) = tf.data.Dataset.from_tensors(pair).map(lambda p: Pair(p.a + 1, p.b, p.tag))
     assert plain(element.a) == [2.0] and tf.type_spec_from_value(pair) == PairSpec([1], "t")
+
+
+class _Hashed(tf.TypeSpec):
+    """A spec that is compared by TensorFlow's own functions for it, as libraries write them."""
+
+    def __init__(self, *parts: Any) -> None:
+        self.parts = parts
+
+    value_type = property(lambda self: object)
+
+    def _serialize(self) -> Any:
+        return self.parts
+
+    def key(self) -> Any:
+        return self._TypeSpec__make_cmp_key(self.parts)
+
+    def fits(self, other: Any) -> bool:
+        return self._TypeSpec__is_compatible(self.parts, other.parts)
+
+
+def test_specs_of_parts_that_cannot_be_hashed() -> None:
+    def made(*shape: int | None) -> _Hashed:
+        return _Hashed({"b": [1, 2], "a": tf.TensorShape(shape)}, np.array([1.0, 2.0]), tf.TensorSpec(shape))
+
+    assert made(2, None).key() == made(2, None).key() != made(2, 3).key()
+    assert hash(made(2, None)) == hash(made(2, None))
+    assert made(2, None).fits(made(2, 3)) and made(2, 3).fits(made(2, None))
+    assert not made(2, 3).fits(made(3, 3))
+    assert not _Hashed([1]).fits(_Hashed((1,)))
+    assert not _Hashed(np.zeros(2)).fits(_Hashed(np.ones(2)))

@@ -65,6 +65,11 @@ def test_ops_are_found_when_they_are_asked_for(code: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_the_default_replica_is_there_for_who_asks_first() -> None:
+    done = run("import fastgraph as fg; print(fg.distribute.get_replica_context().num_replicas_in_sync)")
+    assert done.stdout == "1\n", done.stderr
+
+
 def test_no_module_asks_for_an_op_by_name_while_it_is_imported() -> None:
     # It would wait for the lock of imports with a module's own lock in hand, and another thread the other way round.
     modules = "keras.layers staging.function runtime.executable graphdef.importer graph.vectorized_map staging.autograph.staged_loops"

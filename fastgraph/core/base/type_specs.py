@@ -101,7 +101,35 @@ class TypeSpec(CompositeSpec):
         return type(other) is type(self) and self._serialize() == other._serialize()
 
     def __hash__(self) -> int:
-        return hash((type(self), self._serialize()))
+        return hash((type(self), self.__make_cmp_key(self._serialize())))
+
+    # By TensorFlow's names for them: libraries that write specs of their own call these two.
+
+    def __make_cmp_key(self, value: Any) -> Any:
+        """Return what is equal for equal parts of specs and can be hashed."""
+        if isinstance(value, (tuple, list)):
+            return type(value), *[self.__make_cmp_key(each) for each in value]
+        if isinstance(value, Mapping):
+            items = [(key, self.__make_cmp_key(each)) for key, each in value.items()]
+            return dict, *sorted(items, key=lambda item: (type(item[0]).__name__, str(item[0])))
+        if isinstance(value, np.ndarray):
+            return np.ndarray, value.shape, value.dtype.str, value.tobytes()
+        if isinstance(value, TensorShape):
+            return TensorShape, value._dims
+        return value
+
+    @staticmethod
+    def __is_compatible(a: Any, b: Any) -> bool:
+        """Whether parts of two specs of a class let a value be of both: shapes that do not exclude each other."""
+        if type(a) is not type(b):
+            return False
+        if isinstance(a, (tuple, list)):
+            return len(a) == len(b) and all(map(TypeSpec.__is_compatible, a, b))
+        if isinstance(a, Mapping):
+            return a.keys() == b.keys() and all(TypeSpec.__is_compatible(a[key], b[key]) for key in a)
+        if isinstance(a, (TensorShape, TypeSpec)):
+            return bool(a.is_compatible_with(b))
+        return bool(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._deserialize, (self._serialize(),)
