@@ -188,7 +188,8 @@ def decode_jpeg(
     """
     if ratio not in (1, 2, 4, 8):
         raise invalid(f"ratio must be 1, 2, 4, or 8, got {ratio!r}")
-    how: dict[str, Any] = {"ratio": int(ratio), "fast": is_fast(dct_method), "smooth": bool(fancy_upscaling)}  # type: ignore[arg-type]
+    given: Any = ratio
+    how: dict[str, Any] = {"ratio": int(given), "fast": is_fast(dct_method), "smooth": bool(fancy_upscaling)}
     return _decoded("DecodeJpeg", contents, channels, uint8, name, **how)
 
 

@@ -276,8 +276,8 @@ class Strategy:
 
     def _lift(self, fn: Function) -> Function:
         """Return the Function of what all replicas do with one: of `args` and `kwargs`."""
-        kind: type = type(fn)  # a BoundFunction calls itself a Function
-        function: Function = fn.function if kind is BoundFunction else fn
+        given: Any = fn  # a BoundFunction says that it is a Function
+        function: Function = given.function if type(given) is BoundFunction else given
         lifted = self._lifted.get(function)
         if lifted is None:
 
