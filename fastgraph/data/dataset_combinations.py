@@ -310,7 +310,7 @@ class Combinations(DatasetBase):
 
             def counted(seen: Any, classes: Any) -> Any:
                 seen = seen + reduction.reduce_sum(one_hot.one_hot(classes, n, dtype=int64), 0)
-                share = elementwise.cast(seen / reduction.reduce_sum(seen), float32)
+                share = elementwise.cast(seen / reduction.reduce_sum(seen), target.dtype)
                 return seen, gathering.gather(share[None], [0] * 32)
 
             known = this.map(class_func).batch(32).scan(np.full(n, 10, np.int64), counted).unbatch()
@@ -355,9 +355,9 @@ class Combinations(DatasetBase):
 
         inner = self._spec if type(self._spec) is tuple else (self._spec,)
         mapped = Mapped(checked, (spec, *inner), "Dataset.scan()")
-        if mapped.spec[0] != spec:
-            wider = grouping.state_spec(spec, mapped.spec[0])
-            mapped = Mapped(checked, (wider, *inner), "Dataset.scan()")
+        while mapped.spec[0] != spec:
+            spec = grouping.state_spec(spec, mapped.spec[0], "scan_func")
+            mapped = Mapped(checked, (spec, *inner), "Dataset.scan()")
         tensors = flat(state)
         return made(grouping.Scan, self, *tensors, *mapped.captured, mapped=mapped, n_state=len(tensors))
 

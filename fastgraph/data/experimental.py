@@ -183,10 +183,16 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> _Applied
         grouping.check_integer(key.spec, "key_func", (int64,))
         init = Mapped(reducer.init_func, TensorSpec((), int64), where)
         inner = spec if type(spec) is tuple else (spec,)
-        reduce = Mapped(
-            lambda state, *x: reducer.reduce_func(state, x if type(spec) is tuple else x[0]), (init.spec, *inner), where
-        )
-        state = init.spec if type(init.spec) is tuple else (init.spec,)
+
+        def reduced(state: Any, *x: Any) -> Any:
+            return reducer.reduce_func(state, x if type(spec) is tuple else x[0])
+
+        state = init.spec
+        reduce = Mapped(reduced, (state, *inner), where)
+        while reduce.spec != state:
+            state = grouping.state_spec(state, reduce.spec, "reducer")
+            reduce = Mapped(reduced, (state, *inner), where)
+        state = state if type(state) is tuple else (state,)
         finalize = Mapped(reducer.finalize_func, state, where)
         return made(grouping.GroupByReducer, dataset, key=key, init=init, reduce=reduce, finalize=finalize)
 

@@ -266,20 +266,20 @@ class GroupByReducer(OfTensors):
             yield finalize(states[number])
 
 
-def state_spec(given: Any, found: Any) -> Any:
-    """Return what fits the first state of a scan and what its function gives. Raises TypeError if nothing."""
+def state_spec(given: Any, found: Any, name: str) -> Any:
+    """Return what fits a first state and what the function of this name gives. Raises TypeError if nothing."""
     try:
         nesting.assert_same_structure(given, found)
         pairs = list(zip(nesting.flatten(given), nesting.flatten(found), strict=True))
     except (TypeError, ValueError):
         raise invalid(
-            f"Invalid `scan_func`. The structure of the new state must match the initial state: {given}, {found}."
+            f"Invalid `{name}`. The structure of the new state must match the initial state: {given}, {found}."
         ) from None
     wider = []
     for own, new in pairs:
         if own.dtype is not new.dtype:
             raise TypeError(
-                f"Invalid `scan_func`. The element types for the new state must match the initial state. Expected "
+                f"Invalid `{name}`. The element types for the new state must match the initial state. Expected "
                 f"{own.dtype}; got {new.dtype}."
             )
         wider.append(own.most_specific_common_supertype([new]))

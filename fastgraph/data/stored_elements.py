@@ -154,7 +154,7 @@ class _Writer:
             os.fsync(file.fileno())
         self.close()
         self.metadata.num_elements, self.metadata.finalized = self.n, True
-        os.makedirs(self.folder, exist_ok=True)
+        os.makedirs(os.path.join(self.folder, self.run), exist_ok=True)
         _put(os.path.join(self.folder, _METADATA), self.metadata.SerializeToString())
 
 

@@ -445,6 +445,11 @@ class PadToCardinality(Source):
 
     def __init__(self, source: Source, count: Any, *, key: str) -> None:
         self.source, self.count = source, count
+        if isinstance(count, int) and source.cardinality() > count:
+            raise ValueError(
+                "The dataset passed into `pad_to_cardinality` must have a cardinalty less than the target cardinality "
+                f"({count}), but has cardinality {source.cardinality()}"
+            )
         spec = dict(source.spec)
         self.spec = {**spec, key: TensorSpec((), bool_)}
         self.at = next(i for i, name in enumerate(sorted(self.spec)) if name == key)

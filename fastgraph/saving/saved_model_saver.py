@@ -295,9 +295,7 @@ class _Saver:
     # -- files
 
     def _write_assets(self, names: Mapping[str, str]) -> None:
-        folder = os.path.join(self.path, files.ASSETS_DIRECTORY)
-        if not names:
-            return
+        folder = os.path.join(self.path, files.ASSETS_DIRECTORY)  # there without files too, as in TensorFlow
         with raising_for(folder):
             os.makedirs(folder, exist_ok=True)
         for path, name in names.items():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -180,3 +183,24 @@ def test_a_dataset_made_in_a_graph_has_its_first_order_in_each_call(shuffled):
     assert [np.asarray(x).tolist() for x in first()] == [np.asarray(x).tolist() for x in first()]
     kept = shuffled()
     assert _listed(Dataset.range(2).flat_map(lambda _: kept)) == ONE + TWO
+
+
+def test_states_of_reducers_widen_and_what_is_too_short_is_refused(tmp_path: Any) -> None:
+    reducer = tf.data.experimental.Reducer(
+        lambda key: ([0], 1),
+        lambda state, x: (tf.concat([state[0], state[0]], 0), tf.expand_dims(state[1], 0)),
+        lambda x, y: (x, y),
+    )
+    groups = tf.data.Dataset.range(3).apply(tf.data.experimental.group_by_reducer(lambda x: x * 0, reducer))
+    assert groups.element_spec[0].shape.as_list() == [None]
+    assert groups.element_spec[1].shape.rank is None
+    assert [[part.numpy().tolist() for part in group] for group in groups] == [[[0] * 8, [[[1]]]]]
+    with pytest.raises(ValueError, match=r"less than the target cardinality \(3\), but has cardinality 5"):
+        tf.data.Dataset.from_tensors({"a": 1}).repeat(5).apply(tf.data.experimental.pad_to_cardinality(3))
+    shares = np.array([0.5, 0.5])  # float64, and what comes is counted
+    assert list(tf.data.Dataset.range(40).rejection_resample(lambda x: x % 2, shares, seed=1))
+    path = str(tmp_path / "none")
+    assert list(tf.data.Dataset.range(0).snapshot(path)) == []
+    assert (
+        len(os.listdir(os.path.join(path, *os.listdir(path)))) == 2
+    )  # the metadata, and the folder of a run without elements
