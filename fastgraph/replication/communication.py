@@ -28,6 +28,7 @@ from fastgraph.replication.prepared_sums import SPINS, TURNS, Begun, Layout, Pre
 
 _HELLO, _TABLE, _ASKED, _ANSWER = 7703, 7704, 7705, 7706  # tags
 _ROOMS = 4  # of one size are kept
+_LOOKS = range(50)  # at a request before the processor is given to others again: each look moves bytes
 _PATIENT = 2.0  # seconds after which it is looked at now and then
 
 Arrays = list[np.ndarray]
@@ -61,6 +62,13 @@ def _versions() -> dict[str, str]:
         "NumPy": np.__version__,
         "the program": f"{os.path.basename(main or '-c')} ({digest})",
     }
+
+
+def _looked(ready: Callable[[], Any], times: range) -> Any:
+    for _ in times:
+        if found := ready():
+            return found
+    return None
 
 
 def _references(rooms: Sequence[np.ndarray]) -> int:
@@ -178,11 +186,10 @@ class Link:
 
     def _await(self, ready: Callable[[], Any], number: int) -> Any:
         """Return what `ready` gives once it is true. Raises the verdict, and DeadlineExceededError past the limit."""
-        for _ in SPINS:
-            if found := ready():
-                return found
+        if found := _looked(ready, SPINS):
+            return found
         company, began = self.company, 0.0
-        while not (found := ready()):
+        while not (found := _looked(ready, _LOOKS)):
             now = time.monotonic()
             if not began:
                 began, company.awaited, company.phase = now, number, "waits"
@@ -370,13 +377,13 @@ class Sum:
     def end(self) -> Arrays:
         """Wait for the sums and return them. Raises what waiting for others raises."""
         found: list[Any] = [None] * len(self._shapes)
+        self._link.company.under_way(-len(self._parts))  # from here on the program itself has MPI go on
         for places, request, result, then in self._parts:
             self._link._end(request, self._number)
             if then is not None:
                 request, result, _kept = then()
                 self._link._end(request, self._number)
                 result = result(np.float32)
-            self._link.company.under_way(-1)
             at = 0
             for i in places:
                 dtype, shape, size = self._shapes[i]

@@ -22,6 +22,7 @@ from fastgraph import errors
 BEAT = 0.1  #: Seconds between two signs of life.
 SILENCE = 120.0  #: Seconds without any after which a process counts as dead.
 LIMIT = 1800.0  #: Seconds that one waits for another where `timeout_seconds` says nothing.
+SOON = 2e-3  #: Seconds between two looks for sums under way, while there are such now and then.
 GRACE = 5.0  #: Seconds that the program has to see the verdict before its process is ended.
 _REMEMBERED = 16  # of what was begun last: a sign is small enough to be sent without being asked for
 _SIGN, _WORD = 7701, 7702  # tags: to the first process, from it
@@ -88,6 +89,7 @@ class Company:
         self.phase = "runs"
         self.failure: tuple[str, str] | None = None
         self._under_way = 0  # exchanges: MPI goes on with them when it is called
+        self._large = 0  # how many there were of them
         self.verdict: tuple[str, str] | None = None
         self._judged = 0.0
         self._taken = self._all_ended = False
@@ -120,7 +122,7 @@ class Company:
         """Note that so many more exchanges are under way, or fewer, that MPI is to go on with beside the program."""
         self._under_way += more
         if more > 0:
-            self._wake.set()
+            self._large += more
 
     def look(self) -> None:
         """Raise the error of what has happened to another process, if anything has."""
@@ -165,10 +167,13 @@ class Company:
     # Signs of life.
 
     def _watch(self) -> None:
+        large = 0
         while not self._stopped:
             goes_on = self._under_way and self.phase == "runs"
-            self._wake.wait(5e-4 if goes_on else self._every / 2)
-            self._wake.clear()
+            # Nobody wakes it for a sum: that costs several times what a sum of 128 KiB does.
+            idle = SOON if self._large != large else self._every / 2
+            large = self._large
+            self._wake.wait(5e-4 if goes_on else idle)
             if goes_on:
                 self._comm.Iprobe()
             self.beat()
