@@ -253,7 +253,7 @@ def _elements(x: Array, summarize: int | None) -> str:
 
 
 def beginning(message: str | None) -> str:
-    """What a message of the caller's is at the beginning of an error's text."""
+    """The caller's message as an error's text begins with it."""
     return f"{message}.  " if message else ""
 
 
