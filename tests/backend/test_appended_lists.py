@@ -230,3 +230,19 @@ def test_an_element_is_as_long_as_the_shape_says() -> None:
 
     like, more = f(fg.ones([4, 8]))
     assert like.shape == (4, 8) and more.shape == (2, 2, 8)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64"])
+def test_a_loop_over_a_dataset_that_carries_the_list_alone(dtype: str) -> None:
+    def scaled(x: Any) -> Any:
+        values = []
+        for i in fg.data.Dataset.range(7):
+            values.append(x * fg.cast(i, x.dtype))
+        return fg.stack(values)
+
+    for x in (fg.cast([2, 3], dtype), fg.zeros([0, 3], dtype), fg.cast(2, dtype)):
+        concrete = fg.function(scaled).get_concrete_function(x)
+        wanted = scaled(x)
+        assert concrete(x).shape == wanted.shape
+        assert fg.reduce_all(concrete(x) == wanted)
+        assert any(isinstance(step, WhileStep) for step in concrete.executable.program.steps)  # not interpreted

@@ -150,7 +150,7 @@ def infer_loop(node: Node, inputs: Sequence[Aval]) -> list[Aval]:
     n_carried: int = node.attrs["n_carried"]
     body: Graph = node.attrs["body_graph"]
     start = [aval.without_value() for aval in inputs[:n_carried]]
-    carried: list[Aval] = []
+    carried: list[Aval] | None = None  # a loop may carry nothing and give rows all the same
     final = start
     while carried != final:  # what an iteration changes may be handed on to another value by the next one
         carried = final
