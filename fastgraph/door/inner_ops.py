@@ -54,19 +54,6 @@ def case_helper(
         return chain()
 
 
-def prevent_gradient(input: TensorLike, message: str = "", name: str | None = None) -> Any:
-    """Return `input`; a gradient through it is an error. Raises LookupError when one is asked for."""
-
-    @tf.custom_gradient
-    def kept(x: Any) -> Any:
-        def refused(*dy: Any) -> Any:
-            raise LookupError(f"Gradient explicitly disabled. Reason: {message}")
-
-        return tf.identity(x, name=name), refused
-
-    return kept(input)
-
-
 def parameterized_truncated_normal(
     shape: TensorLike,
     means: TensorLike = 0.0,

@@ -40,6 +40,7 @@ from fastgraph.graphdef.import_strings import STRINGS
 from fastgraph.graphdef.import_values import fixed
 from fastgraph.ops import joining, matmul, movement, nn_ops, padding
 from fastgraph.ops.arguments import known_value
+from fastgraph.ops.custom_gradients import prevent_gradient
 from fastgraph.ops.einsum import einsum
 from fastgraph.ops.families import bind_named, invalid
 from fastgraph.ops.print_op import print_
@@ -218,7 +219,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "MaxPool3D": MAX_POOL_3D,
     "Pad": _pad,
     "PrintV2": lambda name, inputs, attrs: print_(inputs[0], end=attrs.get("end", "\n")),
-    "PreventGradient": lambda name, inputs, attrs: bind_named(name, get("identity"), tuple(inputs), {}),
+    "PreventGradient": lambda name, inputs, attrs: prevent_gradient(*inputs, attrs.get("message", ""), name),
     "ReciprocalGrad": _slope(lambda y: -(y * y)),
     "RsqrtGrad": _slope(lambda y: y * y * y * -0.5),
     "Select": lambda name, inputs, attrs: bind_named(name, get("select"), tuple(inputs), {}),

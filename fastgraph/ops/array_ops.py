@@ -235,9 +235,11 @@ def broadcast_gradient_args(s0: TensorLike, s1: TensorLike, name: str | None = N
 
 
 def _summed_axes(s0: Array, s1: Array) -> list[Array]:
-    broadcast_args(convert_to_tensor(s0), convert_to_tensor(s1))  # an error where they do not fit
     rank = max(s0.size, s1.size)
     padded = [np.concatenate([np.ones(rank - s.size, s.dtype), s]) for s in (s0, s1)]
+    if any(m != n and 1 not in (m, n) for m, n in zip(*padded, strict=True)):
+        texts = [shape_text(tuple(s.tolist())) for s in (s0, s1)]
+        raise invalid(f"Incompatible shapes: {texts[0]} vs. {texts[1]}", "BroadcastGradientArgs")
     axes = [np.flatnonzero(s == 1).astype(s.dtype) for s in padded]
     return [each[:0] for each in axes] if np.array_equal(s0, s1) else axes
 

@@ -261,3 +261,20 @@ def _apart(value: Tensor) -> Any:
 
 primitives.register_public(grad_pass_through, "grad_pass_through")
 primitives.register_public(recompute_grad, "recompute_grad")
+
+
+def prevent_gradient(input: TensorLike, message: str | bytes = "", name: str | None = None) -> Any:
+    """Return `input`; a gradient through it is an error. Raises LookupError when one is asked for.
+
+    Source: tf.raw_ops.PreventGradient.
+    """
+    text = message.encode() if isinstance(message, str) else message
+
+    @custom_gradient
+    def kept(x: Any) -> Any:
+        def refused(*dy: Any) -> Any:
+            raise LookupError(f"Gradient explicitly disabled. Reason: {text!r}")
+
+        return primitives.public_function("identity")(x, name=name), refused
+
+    return kept(input)

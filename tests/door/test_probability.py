@@ -12,6 +12,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph.door import inner_inspect, inner_ops, type_spec_names
+from fastgraph.ops import custom_gradients
 from tests.door.test_door import answer
 
 
@@ -52,10 +53,34 @@ def test_a_gradient_through_what_prevents_one_is_an_error() -> None:
     x = fg.constant([1.0, 2.0])
     with fg.GradientTape() as tape:
         tape.watch(x)
-        y = inner_ops.prevent_gradient(x, message="not here")
+        y = custom_gradients.prevent_gradient(x, message="not here")
     assert y.numpy().tolist() == [1.0, 2.0]
     with pytest.raises(LookupError, match="not here"):
         tape.gradient(y, x)
+
+
+def test_a_graph_that_is_read_prevents_gradients_too() -> None:
+    spec = fg.TensorSpec([], fg.float32, name="x")
+    definition = fg.function(lambda x: fg.identity(x, "kept") * 2.0).get_concrete_function(spec).graph.as_graph_def()
+    (node,) = [node for node in definition.node if node.name == "kept"]
+    node.op = "PreventGradient"
+    node.attr["message"].s = b"not here"
+    read = fg.function(lambda x: fg.graph_util.import_graph_def(definition, {"x": x}, ["Identity:0"])[0])
+    x = fg.constant(3.0)
+    assert float(read(x)) == 6.0
+    with (
+        pytest.raises(LookupError, match="Gradient explicitly disabled. Reason: b'not here'"),
+        fg.GradientTape() as tape,
+    ):
+        tape.watch(x)
+        tape.gradient(read(x), x)
+
+
+def test_shapes_whose_gradients_cannot_be_summed_are_told_by_the_op_s_name() -> None:
+    with pytest.raises(
+        fg.errors.InvalidArgumentError, match=r"Incompatible shapes: \[2,3\] vs. \[4\].*BroadcastGradientArgs"
+    ):
+        fg.raw_ops.BroadcastGradientArgs(s0=[2, 3], s1=[4])
 
 
 def test_inner_functions_mean_what_their_callers_want() -> None:
