@@ -23,13 +23,14 @@ _numbers = itertools.count()
 class Table(str):
     """The name of a table among a node's attributes; it holds the table's dict."""
 
-    __slots__ = ("dtype", "entries", "is_fixed", "key_dtype", "range", "shape")
+    __slots__ = ("dtype", "entries", "is_fixed", "key_dtype", "range", "reserved", "shape")
 
     entries: dict[Any, Any]
     key_dtype: DType
     dtype: DType
     shape: tuple[int, ...]  # of a value
     is_fixed: bool  # whether nothing changes it once it is filled
+    reserved: tuple[Any, ...]  # keys that no entry has: those of empty places and of deleted entries
     range: _Range | None  # of a fixed table whose keys are whole numbers, once it was asked
 
 
@@ -60,7 +61,7 @@ def new_table(key_dtype: DType, dtype: DType, value_shape: tuple[int, ...] = (),
     """Return an empty table."""
     table = Table(f"table_{next(_numbers)}")
     table.entries, table.key_dtype, table.dtype, table.shape = {}, key_dtype, dtype, value_shape
-    table.is_fixed, table.range = is_fixed, None
+    table.is_fixed, table.reserved, table.range = is_fixed, (), None
     return table
 
 
