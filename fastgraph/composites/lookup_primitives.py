@@ -24,13 +24,14 @@ _numbers = itertools.count()
 class Table(str):
     """The name of a table among a node's attributes; it holds the table's dict."""
 
-    __slots__ = ("dtype", "entries", "is_fixed", "key_dtype", "places", "shape")
+    __slots__ = ("dtype", "entries", "is_fixed", "key_dtype", "places", "reserved", "shape")
 
     entries: dict[Any, Any]
     key_dtype: DType
     dtype: DType
     shape: tuple[int, ...]  # of a value
     is_fixed: bool  # whether nothing changes it once it is filled
+    reserved: tuple[Any, ...]  # keys that no entry has: those of empty places and of deleted entries
     places: _Range | _Strings | None  # of a fixed table, once it was asked
 
 
@@ -75,7 +76,7 @@ def new_table(key_dtype: DType, dtype: DType, value_shape: tuple[int, ...] = (),
     """Return an empty table."""
     table = Table(f"table_{next(_numbers)}")
     table.entries, table.key_dtype, table.dtype, table.shape = {}, key_dtype, dtype, value_shape
-    table.is_fixed, table.places = is_fixed, None
+    table.is_fixed, table.reserved, table.places = is_fixed, (), None
     return table
 
 

@@ -16,7 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, bool_, float32, float64, int8, int16, int32, int64, string
+from fastgraph.core.base.dtype import (
+    DType,
+    as_dtype,
+    bool_,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    string,
+    uint8,
+    uint16,
+)
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import TensorLike
@@ -408,7 +421,7 @@ class SqlDataset(Dataset):
             raise invalid(f"The database type, {_text(driver_name)}, is not supported by SqlDataset. Only sqlite is.")
         kinds = [as_dtype(item) for item in output_types]
         for kind in kinds:
-            if kind not in (*map(as_dtype, KINDS), bool_, int8, int16):
+            if kind not in (*map(as_dtype, KINDS), bool_, int8, int16, uint8, uint16):
                 raise TypeError(f"SqlDataset has no columns of {kind}")
         spec = tuple([TensorSpec(TensorShape(()), kind) for kind in kinds])
         super().__init__(SqlRows(_text(data_source_name), _text(query), spec))

@@ -175,7 +175,7 @@ def element_at(source: Source, place: int) -> Element:
 
     Raises: OutOfRangeError where there are fewer, FailedPreconditionError where there is no end of them.
     """
-    if source.cardinality() == INFINITE:
+    if source.cardinality() == INFINITE and not isinstance(source, Cache):  # a cache need only come so far
         text = f"Dataset of type {source.name} has infinite cardinality, which does not support random access."
         raise FailedPreconditionError(None, None, f"{text} [Op:GetElementAtIndex]")
     for element in Take(Skip(source, place), 1).elements(Run(source, by_index=True)) if place >= 0 else ():

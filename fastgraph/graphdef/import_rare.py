@@ -136,11 +136,12 @@ def _sparse_split(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return [part for parts in zip(*map(_parts, found), strict=True) for part in parts]
 
 
-def _sparse_reduced(function: str) -> Make:
+def _sparse_reduced(function: str, *, sparse: bool = True) -> Make:
     def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         axes = fixed(inputs[3], f"Node '{name}': the axes").tolist()
         keep = attrs.get("keep_dims", False)
-        return _parts(_call(function, SparseTensor(*inputs[:3]), axes, keep, output_is_sparse=True))
+        found = _call(function, SparseTensor(*inputs[:3]), axes, keep, output_is_sparse=sparse)
+        return _parts(found) if sparse else found
 
     return make
 
@@ -271,7 +272,9 @@ RARE: dict[str, Make] = {
     "SparseConcat": _sparse_join,
     "SparseDenseCwiseAdd": _sparse_plus,
     "SparseFillEmptyRowsGrad": _filled_rows_gradient,
+    "SparseReduceMax": _sparse_reduced("sparse.reduce_max", sparse=False),
     "SparseReduceMaxSparse": _sparse_reduced("sparse.reduce_max"),
+    "SparseReduceSum": _sparse_reduced("sparse.reduce_sum", sparse=False),
     "SparseReduceSumSparse": _sparse_reduced("sparse.reduce_sum"),
     "SparseSegmentMeanGrad": _segment_gradient("mean"),
     "SparseSegmentSqrtNGrad": _segment_gradient("sqrt_n"),

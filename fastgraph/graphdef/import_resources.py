@@ -19,7 +19,7 @@ from fastgraph.core.registry import get, public_function
 from fastgraph.core.tensor import convert, init_scope
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_calls import Library
-from fastgraph.graphdef.import_values import fixed_text
+from fastgraph.graphdef.import_values import fixed, fixed_text
 from fastgraph.graphdef.op_table import Dims
 from fastgraph.ops.families import bind_named
 
@@ -168,6 +168,7 @@ def _table(*, is_fixed: bool) -> Make:
         if found is None:
             dims = attrs.get("value_shape", Dims(())).shape or ()
             found = new_table(attrs["key_dtype"], attrs["value_dtype"], tuple(dims), is_fixed=is_fixed)
+            found.reserved = tuple([fixed(key, f"Node '{name}': a reserved key").item() for key in inputs[:2]])
             library.resources[shared] = found
         return found
 

@@ -32,10 +32,13 @@ class CheckpointReader:
         return tensor_str in self._bundle
 
     def get_tensor(self, tensor_str: Any) -> Any:
-        """Return a tensor as an array; a single string as bytes. Raises NotFoundError if there is none of this key."""
+        """Return a tensor as an array, a single number as NumPy's scalar, a single string as bytes.
+
+        Raises NotFoundError if there is none of this key.
+        """
         key = tensor_str.decode() if isinstance(tensor_str, bytes) else str(tensor_str)
         found = self._bundle.read(key)
-        return found[()] if found.dtype.hasobject and not found.ndim else found
+        return found if found.ndim else found[()]
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """Return {key: shape}."""

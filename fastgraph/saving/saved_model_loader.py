@@ -314,12 +314,17 @@ class _Loader:
             if field_of(reference, "local_name") != "_create_resource":
                 continue
             for name in names_of_traces(self._saved(field_of(reference, "node_id", 0))):
-                for maker in field_of(self.library[name], "node_def", []):
+                makers = {maker.name: maker for maker in field_of(self.library[name], "node_def", [])}
+                for maker in makers.values():
                     if "Table" in maker.op and maker.op in RESOURCES:
                         said = attributes(maker)
+                        sources = [makers.get(each.partition(":")[0]) for each in field_of(maker, "input", [])]
+                        inputs = [
+                            attributes(each)["value"] for each in sources if each is not None and each.op == "Const"
+                        ]
                         if said.get("shared_name", "") in _NAMELESS:  # else functions may name it, as ours do
                             said["shared_name"] = f"{name}/{maker.name}"
-                        return RestoredTable(RESOURCES[maker.op](self.library, maker.name, [], said))
+                        return RestoredTable(RESOURCES[maker.op](self.library, maker.name, inputs, said))
                 if name in self.traces and any(
                     maker.op in import_datasets.MADE
                     for inner in self.library.reached((name,))

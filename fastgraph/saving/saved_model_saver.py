@@ -251,7 +251,10 @@ class _Saver:
 
     def _trace(self, concrete: ConcreteFunction) -> Message:
         try:
-            inputs, result = encoded(concrete.structured_input_signature), encoded(result_of(concrete))
+            found = result_of(concrete)
+            if any(each is concrete for each in self.signatures.values()):
+                found = {key: TensorSpec(spec.shape, spec.dtype, key) for key, spec in found.items()}
+            inputs, result = encoded(concrete.structured_input_signature), encoded(found)
         except ValueError as error:
             raise ValueError(f"{concrete!r} cannot be saved: {error}") from None
         return KINDS["SavedConcreteFunction"](

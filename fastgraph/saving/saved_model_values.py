@@ -32,4 +32,5 @@ def restore_table(table: Table, reader: BundleReader, keys: Sequence[str]) -> No
     rows = values.reshape(found.size, *table.shape)
     table.entries.clear()
     table.places = None
-    table.entries.update(zip(found.reshape(-1).tolist(), rows if table.shape else rows.tolist(), strict=True))
+    pairs = zip(found.reshape(-1).tolist(), rows if table.shape else rows.tolist(), strict=True)
+    table.entries.update({key: value for key, value in pairs if key not in table.reserved})

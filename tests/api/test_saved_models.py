@@ -570,3 +570,21 @@ def test_gradients_of_loops_are_saved(tmp_path: Path) -> None:
     }
     named = [each for name, each in handles.items() if "through" in name or "slope" in name or "while_body" in name]
     assert len(named) >= 3 and all(each == (1, [3, 2]) for of in named for each in of) and any(named)
+
+
+def test_results_of_signatures_have_their_keys_as_names(tmp_path: Path) -> None:
+    module = tf.Module()
+    module.f = tf.function(lambda x: {"y": 2.0 * x, "n": tf.size(x)}, input_signature=[tf.TensorSpec([None], name="x")])
+    tf.saved_model.save(module, str(tmp_path), signatures=module.f)
+    assert (tmp_path / "assets").is_dir()  # there without files too
+    results = tf.saved_model.load(str(tmp_path)).signatures["serving_default"].structured_outputs
+    assert {key: spec.name for key, spec in results.items()} == {"y": "y", "n": "n"}
+
+
+def test_keys_of_empty_places_are_no_entries_of_a_loaded_table(tmp_path: Path) -> None:
+    module = tf.Module()
+    module.table = tf.lookup.experimental.DenseHashTable(tf.int64, tf.float32, -1.0, -1, -2)
+    module.table.insert([1, 2], [0.5, 0.25])
+    module.size = tf.function(lambda: module.table.size(), input_signature=[])
+    tf.saved_model.save(module, str(tmp_path))
+    assert tf.saved_model.load(str(tmp_path)).size().numpy() == 2
