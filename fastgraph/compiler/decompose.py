@@ -1,7 +1,7 @@
 """Ops that are defined by other ops, replaced by those: what is left has a lowering, or is a step of its own.
 
-Among them: ops on half floats that are computed in float32 (`half_precision`), and convolutions in few groups of few
-channels (`channel_groups`).
+Among them: ops on half floats that are computed in float32 (`half_precision`), convolutions in few groups of few
+channels (`channel_groups`), and means of the windows at every place (`sliding_means`).
 
 Rule: a graph in, a graph out; nothing else changes.
 """
@@ -12,6 +12,7 @@ from typing import Any
 
 from fastgraph.compiler.channel_groups import apart, is_apart
 from fastgraph.compiler.half_precision import is_widened, widened
+from fastgraph.compiler.sliding_means import is_sliding, sliding
 from fastgraph.core.tensor import use_trace
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
@@ -29,7 +30,9 @@ def expand(graph: Graph) -> Graph:
 
 
 def _stands_for_others(node: Node) -> bool:
-    return (node.op.decompose is not None and node.op.lower is None) or is_widened(node) or is_apart(node)
+    return (node.op.decompose is not None and node.op.lower is None) or any(
+        each(node) for each in (is_widened, is_apart, is_sliding)
+    )
 
 
 def _with_inner(node: Node) -> bool:
@@ -70,7 +73,10 @@ def _splice(node: Node, inputs: tuple[Value, ...], into: Graph) -> list[Value]:
     trace = GraphTrace(node.name)
     with use_trace(trace):
         arguments = [trace.add_input(v.aval, f"x{i}") for i, v in enumerate(inputs)]
-        made = node.op.decompose(*arguments, **node.attrs)  # type: ignore[misc]  # asked before
+        if is_sliding(node):
+            made = sliding(node, *arguments)
+        else:
+            made = node.op.decompose(*arguments, **node.attrs)  # type: ignore[misc]  # asked before
         results = () if made is None else tuple(made) if isinstance(made, (tuple, list)) else (made,)
         outputs = [trace.value_of(t) for t in results][: len(node.outputs)]
     body: Any = trace.finish(outputs)

@@ -271,3 +271,15 @@ def test_a_gradient_of_normalisation_writes_nothing_between_its_sums_and_its_res
     program = function.get_concrete_function(fg.TensorSpec(x.shape, "float32")).executable.program
     large = [n for step in program.steps for n in step.outputs if program.witness[n : n + 1] == [x.shape]]
     assert len(large) == 1
+
+
+def test_what_a_sum_reads_transposed_is_turned_before() -> None:
+    """Read across its rows it would keep the whole sum from vectors: ten times as slow as a kernel with tiles."""
+
+    def loss(x: Any, y: Any) -> Any:
+        return fg.reduce_mean(fg.square(fg.exp(fg.transpose(x, [0, 2, 3, 1]) + y)))
+
+    arrays = [sample(shape, "float32", special=False) for shape in ((2, 16, 32, 32), (2, 32, 32, 16))]
+    function = check(loss, *arrays)
+    sources = kernels(function, *[fg.constant(a) for a in arrays])
+    assert "exp" in sources[0] and not any("exp" in source for source in sources[1:])

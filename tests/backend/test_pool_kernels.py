@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
+from fastgraph.compiler.assemble import assemble
 from fastgraph.core.base import flags
 from fastgraph.ops.pooling_primitives import max_pool_grad_p, max_pool_p, max_pool_pick_p
+from fastgraph.runtime.executable import compile_graph
 
 #: shape, window, strides, padding
 CASES = {
@@ -115,3 +117,42 @@ def test_a_kernel_is_shared_by_windows_strides_and_padding() -> None:
     large = {source(5, 1, "SAME"), source(7, 2, "VALID"), source(6, 2, ((1, 2), (0, 3)))}
     small = {source(3, 1, "SAME"), source(3, 2, "VALID"), source(3, 2, ((1, 2), (0, 1)))}
     assert len(large) == len(small) == 1 and large != small and "def kernel" in large.pop()
+
+
+MEANS: dict[str, Any] = {
+    "same": ((2, 7, 9, 3), (3, 2), "SAME"),
+    "valid": ((2, 7, 9, 3), (3, 2), "VALID"),
+    "one image": ((1, 9, 8, 3), (4, 4), "VALID"),
+    "window over all": ((1, 3, 4, 2), (7, 7), "SAME"),
+    "one axis": ((2, 5, 5, 1), (1, 4), "SAME"),
+}
+
+
+@pytest.mark.parametrize("name", MEANS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_means_at_every_place_are_sums_along_one_axis_after_the_other(name: str, dtype: str) -> None:
+    shape, window, padding = MEANS[name]
+    x = fg.constant(np.random.default_rng(0).normal(size=shape), dtype)
+
+    def both(x: Any) -> Any:
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = fg.nn.avg_pool(x, window, 1, padding)
+            total = fg.reduce_sum(y**3)
+        return y, tape.gradient(total, x)
+
+    tolerance = 2e-6 if dtype == "float32" else 1e-14
+    with flags.override(tier="last"):
+        for signature in (None, [fg.TensorSpec([None, *shape[1:]], dtype)]):
+            function = fg.function(both, input_signature=signature)
+            for a, b in zip(function(x), both(x), strict=True):
+                np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * np.abs(b).max())
+            steps = [node.op.name for node in compile_graph(function.get_concrete_function(x).graph.ir).nodes]
+            assert "avg_pool" not in steps and "add_n" in steps
+
+
+def test_a_reshape_behind_an_axis_of_one_element_divides_nothing() -> None:
+    function = fg.function(lambda x: fg.reshape(fg.reshape(x * 2.0, [1, 84])[:, 0:84], [12, 7])[:, 1:])
+    graph = compile_graph(function.get_concrete_function(fg.zeros([84])).graph.ir)
+    sources = [s.kernel.source for s in assemble(graph, [(84,)]).steps if hasattr(s, "kernel")]
+    assert sources and not any("mod" in source or "div" in source for source in sources)

@@ -312,12 +312,13 @@ for row in range(begin, end):
 
 
 def _search(node: Node, how: str, shapes: Shapes) -> Ordered:
-    """Where values go in sorted rows, by halving; a unit is one value."""
+    """Where values go in sorted rows, by halving; a unit is one value. Which half is arithmetic: a jump is no guess."""
     (rows, values), out = node.inputs, node.outputs[0]
     dtype, index = rows.aval.dtype.name, out.aval.dtype.name
     text = Text()
     kept = text.load("x0[middle]", dtype)
     before = f"not value < {kept}" if node.attrs["right"] else f"{kept} < value"
+    came = text.call("cast_bool_int64", before)
     lines = f"""
 if rows != asking:
     return {1 << 48}
@@ -325,13 +326,13 @@ for i in range(begin, end):
     value = {text.load("x1[i]", dtype)}
     first = {text.call("truncatediv_int64", "i", "m")} * n
     low = first
-    high = low + n
-    while low < high:
-        middle = low + ((high - low) >> 1)
-        if {before}:
-            low = middle + 1
-        else:
-            high = middle
+    left = n
+    while left > 0:
+        half = left >> 1
+        middle = low + half
+        before = -{came}
+        low = low + ((half + 1) & before)
+        left = half - ((1 - (left & 1)) & before)
     x2[i] = {text.call(f"cast_int64_{index}", "low - first")}
 """
     sizes = {"n": shapes.of(rows, 1), "m": shapes.of(values, 1)}

@@ -67,6 +67,7 @@ def cost(nest: LoopNest | FlatNest) -> float:
     chains = loop_chains(nest, terms)
     times: dict[frozenset[Scalar], int] = {}  # most terms depend on the same few sets of variables
     total = sum([(_GATHER - LOAD) * trips(load.free, chains) for load in _down_own_columns(nest)])
+    total += sum([(_GATHER - LOAD) * trips(load.free, chains) for load in _turned(terms)])
     for term in terms:
         own = weight(term)
         if term.op == "reduce":
@@ -96,6 +97,19 @@ def _down_own_columns(nest: LoopNest | FlatNest) -> dict[Scalar, None]:
                     along = load.args[-1].free if load.op == "load" and load.args else ()
                     if store.variables[-1] in along and row not in along:
                         found[load] = None
+    return found
+
+
+def _turned(terms: Sequence[Scalar]) -> dict[Scalar, None]:
+    """Loads of reductions whose rows lie along an outer loop of the same reduction: transposed, which stops vectors."""
+    found: dict[Scalar, None] = {}
+    for term in terms:
+        bound = term.args[: term.attr[1]] if term.op == "reduce" else ()
+        if len(bound) > 1:
+            for load in walk([term.args[-1]]):
+                along = load.args[-1].free if load.op == "load" and load.args else frozenset()
+                if bound[-1] in load.free and bound[-1] not in along and not along.isdisjoint(bound):
+                    found[load] = None
     return found
 
 

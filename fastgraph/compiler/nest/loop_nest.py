@@ -131,10 +131,13 @@ class Builder:
     def unflat(self, position: Scalar, shape: Sequence[Scalar]) -> Index:
         """The index in `shape` of a row-major position."""
         index: list[Scalar] = []
-        for n in reversed(shape[1:]):
+        ones = 0  # axes of one element in front: what follows them is the outermost, which needs no remainder
+        while ones + 1 < len(shape) and shape[ones].op == "const" and shape[ones].attr == 1:
+            ones += 1
+        for n in reversed(shape[ones + 1 :]):
             index.append(position % n)
             position = position // n
-        return (position, *reversed(index)) if shape else ()
+        return (*(self.table.const(0, "int64"),) * ones, position, *reversed(index)) if shape else ()
 
     def reshaped(self, index: Sequence[Scalar], source: Sequence[Scalar], target: Sequence[Scalar]) -> Index:
         """The index in `target` of the element that lies at `index` in `source`: the same elements in row-major order.
