@@ -34,7 +34,7 @@ def length(input: TensorLike, unit: builtins.str = 'BYTE', name: builtins.str | 
 def lower(input: TensorLike, encoding: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """Each string in lower case (ASCII, or UTF-8). string[*s] -> string[*s]. Source: tf.strings.lower."""
 def reduce_join(inputs: TensorLike, axis: TensorLike | None = None, keepdims: builtins.bool = False, separator: builtins.str = '', name: builtins.str | None = None) -> Tensor:
-    """Strings along `axis` (None: all), joined. string[*s] -> string[*r].
+    """Strings along `axis` (None: all), joined: along the first axis of several first. string[*s] -> string[*r].
 
     Raises: OutOfRangeError for an axis that is none. Source: tf.strings.reduce_join."""
 def regex_full_match(input: TensorLike, pattern: TensorLike, name: builtins.str | None = None) -> Tensor:
