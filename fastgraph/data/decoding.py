@@ -188,7 +188,7 @@ def decode_jpeg(
     """
     if ratio not in (1, 2, 4, 8):
         raise invalid(f"ratio must be 1, 2, 4, or 8, got {ratio!r}")
-    how = {"ratio": int(ratio), "fast": is_fast(dct_method), "smooth": bool(fancy_upscaling)}  # type: ignore[arg-type]
+    how: dict[str, Any] = {"ratio": int(ratio), "fast": is_fast(dct_method), "smooth": bool(fancy_upscaling)}  # type: ignore[arg-type]
     return _decoded("DecodeJpeg", contents, channels, uint8, name, **how)
 
 

@@ -168,8 +168,8 @@ class TrackableResource(Trackable):
         self._resource_device = device
 
     @property
-    def resource_handle(self) -> Any:
-        """What `_create_resource` gives, which is called when this is first read."""
+    def resource_handle(self) -> object:
+        """The result of `_create_resource`, which is called when this is first read."""
         handle = self.__dict__.get("_resource_handle")
         if handle is None:
             handle = self.__dict__["_resource_handle"] = self._create_resource()
