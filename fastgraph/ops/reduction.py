@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, DTypeLike, float64, int32, int64
+from fastgraph.core.base.dtype import DType, DTypeLike, bfloat16, float64, int32, int64
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor, current_trace
@@ -330,14 +330,23 @@ def reduce_variance(
 
 
 def _ragged_variance(x: Any, axis: Any, keepdims: bool) -> Any:
-    """The variance along axes of a RaggedTensor, whose means do not broadcast: from the means of squares.
+    """The variance along axes of a RaggedTensor: of rows and of all elements as of dense ones, along other axes, whose
+    means do not broadcast, from the means of squares.
 
-    The distances are those from one number near all of them, so that little cancels.
+    Those are of distances from one number near all of them, so that little cancels: the mean of the finite ones, of few
+    digits, so that distances of whole numbers stay whole. What is not finite stays in its own place.
     """
     if x.dtype.is_complex:
         raise ValueError("reduce_variance is not supported for RaggedTensors with complex dtypes.")
     flat = x.flat_values if x.dtype.is_floating else cast(x.flat_values, float64)
-    apart = x.with_flat_values(flat - stop_gradient(reduce_mean(flat)))
+    if axis is None and not keepdims:
+        return reduce_variance(flat)
+    if axis == 1 and x.ragged_rank == 1:
+        x = x.with_flat_values(flat)
+        return reduce_mean(square(x - reduce_mean(x, 1, True)), 1, keepdims)
+    near = reduce_mean(select(is_finite(flat), flat, zeros_like(flat)))
+    near = near if flat.dtype.size == 2 else cast(cast(near, bfloat16), flat.dtype)
+    apart = x.with_flat_values(flat - stop_gradient(near))
     variance = reduce_mean(square(apart), axis, keepdims) - square(reduce_mean(apart, axis, keepdims))
     return maximum(variance, 0)
 

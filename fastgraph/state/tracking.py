@@ -168,7 +168,7 @@ class TrackableResource(Trackable):
         self._resource_device = device
 
     @property
-    def resource_handle(self) -> Any:
+    def resource_handle(self) -> object:
         """The result of `_create_resource`, which is called when this is first read."""
         handle = self.__dict__.get("_resource_handle")
         if handle is None:

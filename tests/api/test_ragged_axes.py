@@ -270,3 +270,15 @@ def test_map_fn_of_deeper_rows_beside_tensors_and_its_gradient() -> None:
         fg.function(lambda: fg.map_fn(lambda p: p[0], (R([[1.0], []]), fg.ones([3])), fn_output_signature=fg.float32))()
     same = fg.function(lambda: fg.map_fn(lambda r: r, fg.sparse.eye(2)))()
     assert fg.sparse.to_dense(same).numpy().tolist() == [[1.0, 0.0], [0.0, 1.0]]
+
+
+def test_a_variance_is_that_of_its_own_row() -> None:
+    nan = float("nan")
+    for other in (nan, float("inf"), 1e6, 1e30):
+        ragged = fg.ragged.constant([[1.0, 3.0], [other], []])
+        for found in (fg.math.reduce_variance(ragged, 1), fg.function(fg.math.reduce_variance)(ragged, 1)):
+            assert found.numpy()[:1].tolist() == [1.0]
+        assert fg.math.reduce_std(ragged, 1, keepdims=True).numpy()[0].tolist() == [1.0]
+    columns = fg.math.reduce_variance(fg.ragged.constant([[1.0, 2.0], [3.0], [nan]]), 0).numpy()
+    assert np.isnan(columns[0]) and columns[1] == 0.0
+    assert float(fg.math.reduce_variance(fg.ragged.constant([[1, 2], [3, 6]]))) == 3.5
