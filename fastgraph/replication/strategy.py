@@ -276,7 +276,7 @@ class Strategy:
 
     def _lift(self, fn: Function) -> Function:
         """Return the Function of what all replicas do with one: of `args` and `kwargs`."""
-        function: Function = fn.function if type(fn) is BoundFunction else fn
+        function: Function = fn.function if type(fn) is BoundFunction else fn  # type: ignore[comparison-overlap]
         lifted = self._lifted.get(function)
         if lifted is None:
 
