@@ -106,8 +106,8 @@ class RunOptions(NamedTuple):
     experimental_xla_options: Any = None
 
 
-def _least(a: Any, b: int) -> Any:
-    return minimum_op(a, b) if isinstance(a, Tensor) else min(a, b)
+def _least(a: Any, b: Any) -> Any:
+    return minimum_op(a, b) if isinstance(b, Tensor) else min(a, b)
 
 
 def _extents(value: Any) -> Any:
@@ -125,7 +125,7 @@ def _rows_of(sparse: SparseTensor, begin: Any, end: Any) -> SparseTensor:
 
 
 def parts_of(batch: Any, n: int, own: range) -> Any:
-    """Return a structure of tensors [rows, *s] as one of PerReplica values: as evenly as can be, more rows first.
+    """Return a structure of tensors [rows, *s] as one of PerReplica values: parts of equal length while rows last.
 
     own: which of the `n` replicas are this process's. What is PerReplica already stays.
     """
@@ -136,7 +136,8 @@ def parts_of(batch: Any, n: int, own: range) -> Any:
     rows: Any = first.shape[0] if first.shape.rank else None
     if rows is None:
         rows = _extents(first)[0]
-    ends = [rows // n * i + _least(rows % n, i) for i in range(n + 1)]
+    part = (rows + (n - 1)) // n
+    ends = [_least(i * part, rows) for i in range(n + 1)]
 
     def cut(leaf: Any) -> Any:
         if leaf is None:

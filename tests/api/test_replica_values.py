@@ -151,3 +151,18 @@ def test_rows_are_not_the_least_or_last_of_a_sum(strategy: Any, how: str) -> Non
     assert [copy.numpy().tolist() for copy in first.values] == [[5.0, 5.0 if how == "max" else 4.0]] * 2
     with pytest.raises(NotImplementedError, match="ON_READ.* does not support `scatter_add`"):
         on_read.scatter_add(fg.IndexedSlices([1.0], [0], [2]))
+
+
+def test_batches_are_cut_into_equal_parts_while_rows_last() -> None:
+    """As TensorFlow 2.21 does with three and four devices."""
+    devices.divide([devices.LogicalDeviceConfiguration()] * 4)
+    try:
+        for n, rows, parts in ((3, 7, [3, 3, 1]), (4, 6, [2, 2, 2, 0]), (4, 5, [2, 2, 1, 0]), (4, 9, [3, 3, 3, 0])):
+            dataset = fg.data.Dataset.range(rows).batch(rows)
+            given = fg.distribute.MirroredStrategy([f"CPU:{i}" for i in range(n)]).experimental_distribute_dataset(
+                dataset
+            )
+            for element in (next(iter(given)), fg.function(lambda it: next(it))(iter(given))):
+                assert [int(fg.size(part)) for part in element.values] == parts
+    finally:
+        devices.divide(None)
