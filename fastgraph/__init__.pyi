@@ -636,6 +636,7 @@ def fill(dims: SizeLike, value: TensorLike, name: builtins.str | None = None) ->
 
     Raises:
         InvalidArgumentError: An extent is negative, there are too many elements, or the value is no scalar.
+        ValueError: In a Function, the extents are a scalar tensor.
 
     Examples:
         >>> tf.fill([2, 2], 7)

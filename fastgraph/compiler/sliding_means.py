@@ -6,6 +6,7 @@ adds whole rows, however few channels there are (7x7 over three channels: 400 us
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -41,7 +42,7 @@ def is_sliding(node: Node) -> bool:
 def sliding(node: Node, *inputs: Any) -> Any:
     """The pooling in terms of ops."""
     window, x = node.attrs["window"], inputs[-1]
-    ends = [node.inputs[-1].aval.shape, node.outputs[0].aval.shape]
+    ends: Any = [node.inputs[-1].aval.shape, node.outputs[0].aval.shape]  # known but for the batch
     is_mean = node.op.name == "avg_pool"
     (_, *extents, _), (_, *places, _) = ends if is_mean else ends[::-1]
     before = [
@@ -67,7 +68,7 @@ def _shares(
     if all((c == k).all() for c, k in zip(counts, window, strict=True)):
         return np.asarray(1 / math.prod(window))
     with np.errstate(divide="ignore"):  # windows with nothing inside
-        return np.asarray(1 / math.prod(np.ix_([1], *counts, [1])))
+        return np.asarray(1 / functools.reduce(np.multiply, np.ix_([1], *counts, [1])))
 
 
 def _sums(x: Any, window: Sequence[int], margins: Sequence[tuple[int, int]], shares: Any = None) -> Any:

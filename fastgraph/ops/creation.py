@@ -16,7 +16,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import SizeLike, TensorLike, filled, whole_numbers
 from fastgraph.core.op_errors import DEVICE, MAX_RANK, out_of_memory, rank_too_large
 from fastgraph.core.registry import get
-from fastgraph.core.tensor import Tensor, bind, convert, current_trace, from_array, zeros_or_ones
+from fastgraph.core.tensor import EagerTensor, Tensor, bind, convert, current_trace, from_array, zeros_or_ones
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import are_known, as_tensor, extents, index_vector, named, no_layout, static_int, whole
 from fastgraph.ops.broadcasting import broadcast_to
@@ -132,6 +132,7 @@ def fill(dims: SizeLike, value: TensorLike, name: str | None = None) -> Any:
 
     Raises:
         InvalidArgumentError: An extent is negative, there are too many elements, or the value is no scalar.
+        ValueError: In a Function, the extents are a scalar tensor.
 
     Examples:
         >>> tf.fill([2, 2], 7)
@@ -141,6 +142,8 @@ def fill(dims: SizeLike, value: TensorLike, name: str | None = None) -> Any:
 
     Source: tf.fill.
     """
+    if isinstance(dims, Tensor) and not isinstance(dims, EagerTensor) and dims.shape.rank == 0:
+        raise ValueError("Shape must be rank 1 but is rank 0 for `dims` of Fill, a scalar tensor.")
     size = extents(dims, "Fill.index_type")
     if size.static is not None:
         return named(name, fill_p, value, shape=size.static)
@@ -168,7 +171,11 @@ def _constant(shape: SizeLike, number: int, dtype: DTypeLike, name: str | None) 
         except (MemoryError, ValueError):  # NumPy's ValueError: more bytes than can be counted
             raise ResourceExhaustedError(None, None, out_of_memory(dims, target)) from None
     name = ("ones" if number else "zeros") if name is None and current_trace() is not None else name
-    return fill(shape, as_tensor(b"" if target is string else target.as_numpy_dtype(number), target), name)
+    return fill(
+        shape if size.tensor is None else size.tensor,
+        as_tensor(b"" if target is string else target.as_numpy_dtype(number), target),
+        name,
+    )
 
 
 def _filled_or_raise(dims: tuple[int, ...]) -> tuple[int, ...]:
