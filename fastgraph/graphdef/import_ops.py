@@ -219,7 +219,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "MaxPool3D": MAX_POOL_3D,
     "Pad": _pad,
     "PrintV2": lambda name, inputs, attrs: print_(inputs[0], end=attrs.get("end", "\n")),
-    "PreventGradient": lambda name, inputs, attrs: prevent_gradient(*inputs, attrs.get("message", ""), name),
+    "PreventGradient": lambda name, inputs, attrs: prevent_gradient(inputs[0], attrs.get("message", ""), name),
     "ReciprocalGrad": _slope(lambda y: -(y * y)),
     "RsqrtGrad": _slope(lambda y: y * y * y * -0.5),
     "Select": lambda name, inputs, attrs: bind_named(name, get("select"), tuple(inputs), {}),
