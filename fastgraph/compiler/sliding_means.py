@@ -68,7 +68,8 @@ def _shares(
     if all((c == k).all() for c, k in zip(counts, window, strict=True)):
         return np.asarray(1 / math.prod(window))
     with np.errstate(divide="ignore"):  # windows with nothing inside
-        return np.asarray(1 / functools.reduce(np.multiply, np.ix_([1], *counts, [1])))
+        sizes: Any = np.ix_(np.ones(1), *counts, np.ones(1))
+        return np.asarray(1 / functools.reduce(np.multiply, sizes))
 
 
 def _sums(x: Any, window: Sequence[int], margins: Sequence[tuple[int, int]], shares: Any = None) -> Any:

@@ -228,7 +228,7 @@ def confusion_matrix(
     labels, predictions = (cast(reshape(v, [-1]), "int64") for v in (labels, predictions))
     if current_trace() is None:  # in a graph the scatter says which pair is wrong
         for what, given in (("labels", labels), ("predictions", predictions)):
-            assert_non_negative(given, message=f"`{what}` contains negative values.  ")
+            assert_non_negative(given, message=f"`{what}` contains negative values")
             if num_classes is not None:
                 assert_less(given, cast(num_classes, "int64"), message=f"`{what}` out of bound")
     n = maximum(reduce_max(labels), reduce_max(predictions)) + 1 if num_classes is None else cast(num_classes, "int64")

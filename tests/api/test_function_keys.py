@@ -240,8 +240,11 @@ def test_nest_takes_it_apart() -> None:
     assert fg.nest.is_nested(value) and fg.nest.flatten([value, 4]) == [1, 2, 3, 4]
     assert fg.nest.map_structure(lambda leaf: -leaf, value) == Masked([-1, -2], {"k": -3}, "a")
     assert fg.nest.pack_sequence_as(value, [5, 6, 7]) == Masked([5, 6], {"k": 7}, "a")
+    fg.nest.assert_same_structure(
+        value, Masked([1, 2], {"k": 3}, "b")
+    )  # what is no child does not count, as in TensorFlow
     with pytest.raises(ValueError, match="don't have the same nested structure"):
-        fg.nest.assert_same_structure(value, Masked([1, 2], {"k": 3}, "b"))
+        fg.nest.assert_same_structure(value, Masked([1, 2, 3], {"k": 3}, "a"))
 
 
 def test_it_is_a_loops_state_and_a_branchs_result() -> None:
