@@ -323,8 +323,6 @@ def extents(shape: SizeLike, letter: str = "Tshape", no_vector: str = "") -> Ext
         raise invalid(text)
     if value is not None:
         return Extents(tuple(_held(int(n)) for n in np.ravel(value)))
-    if tensor.shape.rank != 1 and not no_vector:
-        tensor = bind(get("reshape"), (tensor,), {"shape": (-1,)})
     return Extents(None, tensor)
 
 

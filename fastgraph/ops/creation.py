@@ -147,7 +147,12 @@ def fill(dims: SizeLike, value: TensorLike, name: str | None = None) -> Any:
     size = extents(dims, "Fill.index_type")
     if size.static is not None:
         return named(name, fill_p, value, shape=size.static)
-    return named(name, fill_dynamic, value, size.tensor)
+    return named(name, fill_dynamic, value, _vector(size.tensor))
+
+
+def _vector(size: Any) -> Any:
+    """A tensor of extents, of which a scalar is one."""
+    return size if size.shape.rank == 1 else bind(get("reshape"), (size,), {"shape": (-1,)})
 
 
 def _constant(shape: SizeLike, number: int, dtype: DTypeLike, name: str | None) -> Any:
@@ -172,7 +177,7 @@ def _constant(shape: SizeLike, number: int, dtype: DTypeLike, name: str | None) 
             raise ResourceExhaustedError(None, None, out_of_memory(dims, target)) from None
     name = ("ones" if number else "zeros") if name is None and current_trace() is not None else name
     return fill(
-        shape if size.tensor is None else size.tensor,
+        shape if size.tensor is None else _vector(size.tensor),
         as_tensor(b"" if target is string else target.as_numpy_dtype(number), target),
         name,
     )

@@ -236,3 +236,17 @@ def test_what_is_added_at_indices_may_have_as_many_axes_as_an_array(rank: int) -
         with flags.override(tier="first"):
             staged = tf.function(gradient)(tf.constant(x), batch_dims)
         assert np.array_equal(gradient(tf.constant(x), batch_dims), expected) and np.array_equal(staged, expected)
+
+
+@pytest.mark.parametrize("rank", ["known", "unknown"])
+def test_scalar_tensors_are_shapes_of_one_extent_in_functions(rank: str) -> None:
+    spec = [tf.TensorSpec(() if rank == "known" else None, tf.int32)]
+    for make in (tf.ones, tf.zeros):
+        made = tf.function(make, input_signature=spec)(3)
+        assert made.numpy().tolist() == make(tf.constant(3)).numpy().tolist() == make([3]).numpy().tolist()
+    filled = tf.function(lambda n: tf.fill(n, 7), input_signature=spec)
+    if rank == "unknown":
+        assert filled(3).numpy().tolist() == [7, 7, 7]
+    else:
+        with pytest.raises(ValueError, match="must be rank 1 but is rank 0"):
+            filled(3)
