@@ -1,1 +1,4 @@
-"""The second target: the same loop nests as `cuda.jit` kernels. Nothing outside this package imports it."""
+"""The second target: the same loop nests as `cuda.jit` kernels.
+
+Rule: nothing outside this package imports it.
+"""
