@@ -283,3 +283,18 @@ def test_what_a_sum_reads_transposed_is_turned_before() -> None:
     function = check(loss, *arrays)
     sources = kernels(function, *[fg.constant(a) for a in arrays])
     assert "exp" in sources[0] and not any("exp" in source for source in sources[1:])
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+def test_what_never_runs_is_not_free(rows: int) -> None:
+    def second(x: fg.Tensor) -> fg.Tensor:
+        with fg.GradientTape() as outer:
+            outer.watch(x)
+            with fg.GradientTape() as tape:
+                tape.watch(x)
+                y = fg.reduce_sum(fg.nn.avg_pool2d(x, [3, 2], 1, "SAME") ** 2)
+            z = fg.reduce_sum(tape.gradient(y, x) ** 2)
+        return outer.gradient(z, x)
+
+    # Were loops of no rows free, fusion would compute all in each place that takes it: 720,000 characters of one kernel.
+    assert max(map(len, kernels(fg.function(second), fg.zeros([rows, 6, 5, 2])))) < 20_000

@@ -156,7 +156,8 @@ def trips(variables: Iterable[Scalar], chains: Mapping[Scalar, frozenset[Scalar]
 
 
 def _count(v: Scalar) -> int:
-    extent = v.args[0].witness or 0
+    # A loop that never runs counts as one run: were all that is in it free, all of a graph would become one kernel.
+    extent = v.args[0].witness or 1
     if len(v.args) == 1:
         return extent
     (outer,) = v.args[1].free  # a chunk of the extent: together the chunks are all of it
