@@ -151,8 +151,10 @@ def fill(dims: SizeLike, value: TensorLike, name: str | None = None) -> Any:
 
 
 def _vector(size: Any) -> Any:
-    """A tensor of extents, of which a scalar is one."""
-    return size if size.shape.rank == 1 else bind(get("reshape"), (size,), {"shape": (-1,)})
+    """Extents; of a tensor of them a scalar is one."""
+    if not isinstance(size, Tensor) or size.shape.rank == 1:
+        return size
+    return bind(get("reshape"), (size,), {"shape": (-1,)})
 
 
 def _constant(shape: SizeLike, number: int, dtype: DTypeLike, name: str | None) -> Any:
