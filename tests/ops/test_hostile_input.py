@@ -250,3 +250,13 @@ def test_scalar_tensors_are_shapes_of_one_extent_in_functions(rank: str) -> None
     else:
         with pytest.raises(ValueError, match="must be rank 1 but is rank 0"):
             filled(3)
+
+
+def test_a_block_beyond_the_end_lies_at_the_end() -> None:
+    from fastgraph.ops.array_ops import dynamic_slice
+
+    x = np.arange(12).reshape(3, 4)
+    for starts, (i, j) in {(1, 1): (1, 1), (2, 3): (1, 2), (-5, 9): (0, 2)}.items():
+        for apply in (dynamic_slice, tf.function(dynamic_slice)):
+            found = apply(tf.constant(x), tf.constant(starts), tf.constant([2, 2]))
+            assert found.numpy().tolist() == x[i : i + 2, j : j + 2].tolist()
