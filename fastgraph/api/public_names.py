@@ -265,7 +265,7 @@ PUBLIC: dict[str, str] = {
         ("strings",),
     ),
     **_same(
-        "composites.exported_ops",
+        "composites.raw_op_exports",
         "approx_top_k conv guarantee_const ragged_fill_empty_rows ragged_fill_empty_rows_grad",
     ),
     "types.experimental.TensorLike": "core.conversion:TensorLike",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from fastgraph.composites.uneven_entries import parts_of
+from fastgraph.composites.variable_shape_entries import parts_of
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32
 from fastgraph.core.base.shapes import Shape, ShapeLike, TensorShape, as_dims, compatible, dims_text
 from fastgraph.core.conversion import TensorLike, convert_to_tensor

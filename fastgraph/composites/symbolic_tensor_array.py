@@ -17,8 +17,8 @@ import numpy as np
 
 from fastgraph._tape import user_place
 from fastgraph.composites.eager_tensor_array import TensorArray
-from fastgraph.composites.list_shape import ListShape, reaches
 from fastgraph.composites.tensor_array_spec import TensorArraySpec, is_uneven
+from fastgraph.composites.tensor_list_shape import ListShape, reaches
 from fastgraph.core.base.dtype import DType, int32
 from fastgraph.core.base.nesting import flatten
 from fastgraph.core.base.shapes import Shape, TensorShape, as_dims, common_shape, compatible, dims_text

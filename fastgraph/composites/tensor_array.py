@@ -5,6 +5,6 @@ Rule: who takes the class from here has them all; each kind enters itself in the
 
 from fastgraph.composites.eager_tensor_array import TensorArray
 from fastgraph.composites.tensor_array_spec import TensorArraySpec
-from fastgraph.composites.uneven_tensor_array import UnevenTensorArray
+from fastgraph.composites.variable_shape_tensor_array import UnevenTensorArray
 
 __all__ = ["TensorArray", "TensorArraySpec", "UnevenTensorArray"]

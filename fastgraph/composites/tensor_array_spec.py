@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph.composites.eager_tensor_array import TensorArray
-from fastgraph.composites.list_shape import ListShape
-from fastgraph.composites.uneven_entries import WIDTH, entries_of
+from fastgraph.composites.tensor_list_shape import ListShape
+from fastgraph.composites.variable_shape_entries import WIDTH, entries_of
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, bool_, int32
 from fastgraph.core.base.shapes import Shape, ShapeLike, TensorShape, as_dims
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
@@ -89,7 +89,7 @@ def is_uneven(infer_shape: bool, element: Shape) -> bool:
 
 
 def _of_pieces(spec: TensorArraySpec, pieces: Any, count: Any) -> TensorArray:
-    """The TensorArray of these numbers and places (see uneven_tensor_array)."""
+    """The TensorArray of these numbers and places (see variable_shape_tensor_array)."""
     if current_trace() is None and not hasattr(pieces[0], "trace"):
         n = int(pieces[1].shape[0]) if count is None else int(count)
         array = TensorArray(spec._dtype, n, spec._dynamic_size, infer_shape=False, element_shape=spec._element_shape)

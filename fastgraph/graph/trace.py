@@ -10,7 +10,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from fastgraph.composites.list_shape import reaches
+from fastgraph.composites.tensor_list_shape import reaches
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.name_scopes import check_node

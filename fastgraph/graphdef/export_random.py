@@ -1,7 +1,7 @@
 """Random operations as they are written: those that draw by themselves from their seeds, those of a seed that is given,
 and those of a generator that is a Variable, whose state is read and goes on.
 
-Rule: as in `export_parts`: the last operation has the node's name and gives its results.
+Rule: as in `export_decompositions`: the last operation has the node's name and gives its results.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.shapes import Aval
 from fastgraph.graph.ir import Graph, Node, Value
-from fastgraph.graphdef.export_parts import Parts
+from fastgraph.graphdef.export_decompositions import Parts
 from fastgraph.graphdef.op_table import Definition, Unwritable, const_definition, constant, defined
 from fastgraph.ops.random_states import RESERVED, generators
 

@@ -1,6 +1,6 @@
 """Operations that take Examples and numbers in strings apart, as they are written: the reverse of import_records.py.
 
-Rule: as in `export_parts`: the last operation has the node's name and gives its results.
+Rule: as in `export_decompositions`: the last operation has the node's name and gives its results.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.graph.ir import Node
-from fastgraph.graphdef.export_parts import Parts
+from fastgraph.graphdef.export_decompositions import Parts
 from fastgraph.graphdef.op_table import Definition, Dims
 
 

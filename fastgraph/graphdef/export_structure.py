@@ -17,7 +17,7 @@ from fastgraph.core.tensor import from_array
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graphdef.export_calls import CALLS
-from fastgraph.graphdef.export_parts import SEVERAL, Parts
+from fastgraph.graphdef.export_decompositions import SEVERAL, Parts
 from fastgraph.graphdef.export_records import RECORDS
 from fastgraph.graphdef.export_transforms import TRANSFORMS
 from fastgraph.graphdef.op_table import (

@@ -1,6 +1,6 @@
 """Fourier transforms and masks as they are written: TensorFlow's operations, several each.
 
-Rule: as in `export_parts`: the last operation has the node's name and gives its results.
+Rule: as in `export_decompositions`: the last operation has the node's name and gives its results.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.shapes import Aval
 from fastgraph.graph.ir import Node, Value
-from fastgraph.graphdef.export_parts import Parts
+from fastgraph.graphdef.export_decompositions import Parts
 from fastgraph.graphdef.op_table import Definition, Unwritable
 
 # ---------------------------------------------------------------------------------------------------------------------

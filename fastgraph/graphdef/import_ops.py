@@ -33,7 +33,7 @@ from fastgraph.graphdef.import_gradients import (
 )
 from fastgraph.graphdef.import_lists import LISTS
 from fastgraph.graphdef.import_random import RANDOM
-from fastgraph.graphdef.import_rare import RARE
+from fastgraph.graphdef.import_raw_ops import RARE
 from fastgraph.graphdef.import_records import RECORDS
 from fastgraph.graphdef.import_recurrent import RECURRENT
 from fastgraph.graphdef.import_strings import STRINGS

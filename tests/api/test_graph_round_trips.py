@@ -11,7 +11,7 @@ import fastgraph as tf
 from fastgraph.core.registry import all_primitives, get
 from fastgraph.graph import node_names
 from fastgraph.graphdef import op_table
-from fastgraph.graphdef.export_parts import SEVERAL
+from fastgraph.graphdef.export_decompositions import SEVERAL
 from fastgraph.graphdef.export_random import RANDOM
 
 

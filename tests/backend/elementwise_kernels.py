@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+import ctypes
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from fastgraph.compiler.cpu.loader import Library, call
+from fastgraph.compiler.cpu.loader import Library
 from fastgraph.compiler.cpu.target import kernel_key, symbol
 from fastgraph.compiler.program.kernel_spec import KernelSpec
 
 _NAMES = "abcdefgh"
+#: The kernel ABI: what the executor calls at a kernel's address.
+PROTOTYPE = ctypes.CFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.POINTER(ctypes.c_int64),  # status
+    ctypes.POINTER(ctypes.c_void_p),  # excinfo
+    ctypes.POINTER(ctypes.c_void_p),  # buffers
+    ctypes.POINTER(ctypes.c_int64),  # sizes
+    ctypes.c_int64,  # begin
+    ctypes.c_int64,  # end
+)
+
+
+def call(address: int, buffers: list[int], sizes: list[int], begin: int, end: int) -> int:
+    """Run a kernel over begin .. end and return its status. Raises RuntimeError if it returned an internal error."""
+    status, excinfo = ctypes.c_int64(0), ctypes.c_void_p()
+    code = PROTOTYPE(address)(
+        ctypes.byref(status),
+        ctypes.byref(excinfo),
+        (ctypes.c_void_p * max(1, len(buffers)))(*buffers),
+        (ctypes.c_int64 * max(1, len(sizes)))(*sizes),
+        begin,
+        end,
+    )
+    if code != 0:
+        raise RuntimeError(f"a kernel returned the internal error {code}")
+    return status.value
 
 
 def elementwise(expression: str, operands: tuple[str, ...], result: str, comment: str = "") -> KernelSpec:

@@ -315,8 +315,10 @@ IMPORTS = ("rank_max_float32", "max_int32", "ranked_float32", "exp_float32")
 @pytest.mark.parametrize("cpu", ["", "skylake-avx512", "znver4", "sapphirerapids"])
 def test_signs_are_gathered_from_the_register_that_holds_them(cpu: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """LLVM 22 gathers those of another register where theirs is one of AVX-512's upper sixteen."""
+    from elementwise_kernels import call
+
     from fastgraph.compiler.cpu import object_code, target
-    from fastgraph.compiler.cpu.loader import Library, call
+    from fastgraph.compiler.cpu.loader import Library
     from fastgraph.compiler.program.kernel_spec import KernelSpec
 
     host = object_code.host()

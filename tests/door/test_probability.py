@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph.door import inner_inspect, inner_ops, type_spec_names
+from fastgraph.door import internal_inspect, internal_ops, type_spec_names
 from fastgraph.ops import custom_gradients
 from tests.door.test_door import answer
 
@@ -84,28 +84,28 @@ def test_shapes_whose_gradients_cannot_be_summed_are_told_by_the_op_s_name() -> 
 
 
 def test_inner_functions_mean_what_their_callers_want() -> None:
-    assert inner_ops.constant_value_as_shape(fg.constant([2, -1])).as_list() == [2, None]
+    assert internal_ops.constant_value_as_shape(fg.constant([2, -1])).as_list() == [2, None]
     known = []
 
     @fg.function(input_signature=[fg.TensorSpec([3, None])])
     def shaped(x):
-        known.append(inner_ops.constant_value_as_shape(fg.shape(x)).as_list())
+        known.append(internal_ops.constant_value_as_shape(fg.shape(x)).as_list())
         return x
 
     shaped(fg.ones([3, 2]))
     assert known == [[3, None]]
-    assert inner_ops.pfor(lambda i: i * i, 4).numpy().tolist() == [0, 1, 4, 9]
-    drawn = inner_ops.parameterized_truncated_normal([100], 1.0, 2.0, 0.0, 3.0)
+    assert internal_ops.pfor(lambda i: i * i, 4).numpy().tolist() == [0, 1, 4, 9]
+    drawn = internal_ops.parameterized_truncated_normal([100], 1.0, 2.0, 0.0, 3.0)
     assert drawn.shape == [100] and 0 <= float(fg.reduce_min(drawn)) <= float(fg.reduce_max(drawn)) <= 3
-    diagonal = inner_ops.add_operators([fg.linalg.LinearOperatorDiag([1.0, 2.0])] * 2)
+    diagonal = internal_ops.add_operators([fg.linalg.LinearOperatorDiag([1.0, 2.0])] * 2)
     assert isinstance(diagonal[0], fg.linalg.LinearOperatorDiag)
     assert diagonal[0].to_dense().numpy().tolist() == [[2.0, 0.0], [0.0, 4.0]]
     x, kernel = fg.ones([1, 4, 1]), fg.ones([2, 1, 1])
-    made = inner_ops.Convolution(x.shape, kernel.shape, "VALID", strides=[2])
+    made = internal_ops.Convolution(x.shape, kernel.shape, "VALID", strides=[2])
     assert made(x, kernel).numpy().reshape(-1).tolist() == [2.0, 2.0]
     for found, pred in ((7, True), (9, False)):
         pairs = [(fg.constant(False), lambda: fg.constant(5)), (fg.constant(pred), lambda: fg.constant(7))]
-        assert inner_ops.case_helper(fg.cond, pairs, lambda: fg.constant(9), False, None).numpy() == found
+        assert internal_ops.case_helper(fg.cond, pairs, lambda: fg.constant(9), False, None).numpy() == found
 
 
 def test_variables_in_structures_become_tensors_and_specs_take_one_another_in() -> None:
@@ -119,8 +119,8 @@ def test_variables_in_structures_become_tensors_and_specs_take_one_another_in() 
 
 
 def test_argspecs_of_own_functions_are_without_annotations() -> None:
-    assert inner_inspect.getfullargspec(fg.size).args == ["input", "out_type", "name"]
-    assert inner_inspect.getfullargspec(fg.size).annotations == {}
+    assert internal_inspect.getfullargspec(fg.size).args == ["input", "out_type", "name"]
+    assert internal_inspect.getfullargspec(fg.size).annotations == {}
 
 
 def test_dtypes_may_be_left_to_the_ops() -> None:

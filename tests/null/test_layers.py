@@ -164,7 +164,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
 )  # fmt: skip
 
-#: Imports that go up all the same, and why. The table may only lose rows.
+#: Imports that go up all the same, and why. The table may only lose rows: `test_what_goes_up_is_still_needed` counts.
 UPWARD = {
     ("graph.trace", "graphdef.graph_view"): "annotations",
     ("graph.symbolic_tensor", "graphdef.graph_view"): "annotations",
@@ -335,6 +335,17 @@ def test_imports_go_down(path: Path) -> None:
         assert layer <= own or (module, target) in UPWARD, (
             f"{where}: {LAYERS[own][0]} must not import fastgraph.{target} of {LAYERS[layer][0]}"
         )
+
+
+def test_what_goes_up_is_still_needed() -> None:
+    found = {
+        (module_name(path), name.removeprefix("fastgraph."))
+        for path in source_files()
+        for _, name, _ in imports(path)
+        if name.startswith("fastgraph.")
+    }
+    assert not [pair for pair in UPWARD if pair not in found], "these imports are gone: take them out of UPWARD"
+    assert len(UPWARD) == 8, "UPWARD has a row more or less: a row more needs a better reason than one less"
 
 
 def is_only_submodules(path: Path, line: int) -> bool:

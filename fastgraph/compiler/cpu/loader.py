@@ -96,31 +96,3 @@ def _elf_undefined(code: bytes) -> Iterator[str]:
             if section == 0 and name_at:
                 end = code.index(b"\0", strings + name_at)
                 yield code[strings + name_at : end].decode()
-
-
-#: The kernel ABI, for tests and tools; the executor calls the address directly.
-PROTOTYPE = ctypes.CFUNCTYPE(
-    ctypes.c_int32,
-    ctypes.POINTER(ctypes.c_int64),  # status
-    ctypes.POINTER(ctypes.c_void_p),  # excinfo
-    ctypes.POINTER(ctypes.c_void_p),  # buffers
-    ctypes.POINTER(ctypes.c_int64),  # sizes
-    ctypes.c_int64,  # begin
-    ctypes.c_int64,  # end
-)
-
-
-def call(address: int, buffers: list[int], sizes: list[int], begin: int, end: int) -> int:
-    """Run a kernel over begin .. end and return its status. Raises RuntimeError if it returned an internal error."""
-    status, excinfo = ctypes.c_int64(0), ctypes.c_void_p()
-    code = PROTOTYPE(address)(
-        ctypes.byref(status),
-        ctypes.byref(excinfo),
-        (ctypes.c_void_p * max(1, len(buffers)))(*buffers),
-        (ctypes.c_int64 * max(1, len(sizes)))(*sizes),
-        begin,
-        end,
-    )
-    if code != 0:
-        raise RuntimeError(f"a kernel returned the internal error {code}")
-    return status.value

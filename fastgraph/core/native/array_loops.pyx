@@ -20,7 +20,6 @@ cdef extern from "core/native/crc32c.h" nogil:
     int fg_crc_by_instruction
     void fg_crc_begin()
     uint32_t fg_crc32c(uint32_t crc, const uint8_t* p, int64_t n)
-    uint32_t fg_crc_by_tables(uint32_t crc, const uint8_t* p, int64_t n)
 
 cdef extern from "Python.h":
     double PyOS_string_to_double(const char* text, char** end, PyObject* overflow) except? -1.0
@@ -352,16 +351,6 @@ def crc32c(content, uint32_t crc=0) -> int:
     finally:
         PyBuffer_Release(&view)
     return crc
-
-
-def by_tables(content not None) -> int:
-    """The CRC-32C as CPUs without the instruction compute it: for tests."""
-    cdef Py_buffer view  # a typed memoryview would be half of this extension
-    PyObject_GetBuffer(content, &view, PyBUF_SIMPLE)
-    try:
-        return 0xFFFFFFFF ^ fg_crc_by_tables(0xFFFFFFFF, <const uint8_t*>view.buf, view.len)
-    finally:
-        PyBuffer_Release(&view)
 
 
 def masked(uint32_t crc) -> int:

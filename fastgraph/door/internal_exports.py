@@ -12,7 +12,7 @@ from typing import Any
 import fastgraph
 from fastgraph.api import namespaces, public_names
 from fastgraph.door import internal_names, v1_names
-from fastgraph.door.inner_decorators import unwrap
+from fastgraph.door.internal_decorators import unwrap
 
 _exported: dict[str, Any] = {}
 

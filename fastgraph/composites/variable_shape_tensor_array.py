@@ -1,13 +1,13 @@
-"""TensorArrays of a graph whose entries may differ in shape (infer_shape=False), held as `uneven_entries` says."""
+"""TensorArrays of a graph whose entries may differ in shape (infer_shape=False): held as `variable_shape_entries`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from fastgraph.composites.eager_tensor_array import TensorArray
-from fastgraph.composites.list_shape import ListShape
 from fastgraph.composites.symbolic_tensor_array import TracedTensorArray
-from fastgraph.composites.uneven_entries import MOST_DIMENSIONS, WIDTH, nothing, parts_of, row_of
+from fastgraph.composites.tensor_list_shape import ListShape
+from fastgraph.composites.variable_shape_entries import MOST_DIMENSIONS, WIDTH, nothing, parts_of, row_of
 from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Shape, dims_text
 from fastgraph.core.conversion import TensorLike
