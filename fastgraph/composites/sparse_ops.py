@@ -206,7 +206,7 @@ def reshape(sp_input: SparseLike, shape: SizeLike, name: str | None = None) -> S
     given = cast(as_tensor(shape, int64), int64)
     target = known_extents(given)
     if target is None:
-        raise NotImplementedError("sparse.reshape needs a shape of known rank")
+        return late_like(reshape, sp, given)
     before = sp.shape
     holes = [i for i, n in enumerate(target) if n == -1]
     if len(holes) > 1:

@@ -44,6 +44,11 @@ def _reshape(shapes: Sequence[Any], attrs: Mapping[str, Any]) -> str | None:
     return f"Cannot reshape a tensor with {n} elements to shape {_text(wanted)} ({known} elements)"
 
 
+def _string_join(shapes: Sequence[Any], attrs: Mapping[str, Any]) -> str | None:
+    whole = [shape for shape in shapes if shape]
+    return next((text for other in whole[1:] if (text := _unequal(whole[0], other))), None)
+
+
 def _concat(shapes: Sequence[Any], attrs: Mapping[str, Any]) -> str | None:
     first, axis = shapes[0], attrs["axis"]
     for other in shapes[1:]:
@@ -112,6 +117,7 @@ def _one_hot(shapes: Sequence[Any], attrs: Mapping[str, Any]) -> str | None:
 _WORDS: dict[str, Callable[[Sequence[Any], Mapping[str, Any]], str | None]] = {
     "reshape": _reshape,
     "concat": _concat,
+    "string_join": _string_join,
     "stack": _stack,
     "broadcast_to": _broadcast,
     "transpose": _transpose,

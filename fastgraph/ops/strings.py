@@ -18,6 +18,8 @@ from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32
 from fastgraph.core.base.shapes import Aval, TensorShape
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native import array_loops
+from fastgraph.core.op_errors import wrong_dtype
+from fastgraph.core.tensor import Tensor, executing_eagerly
 from fastgraph.errors import InvalidArgumentError, OutOfRangeError
 from fastgraph.ops.arguments import are_known, as_tensor, named, static_axes, whole, word
 from fastgraph.ops.deferred_calls import late_unless_known
@@ -180,13 +182,19 @@ def to_number(input: TensorLike, out_type: DTypeLike = float32, name: str | None
 
 
 def _infer_join(*inputs: Aval, separator: str) -> Aval:
-    dims: Any = ()
+    dims = TensorShape([])
     for x in inputs:
-        if x.shape is None:
-            dims = None
-        elif dims is not None and x.shape != ():
-            dims = x.shape if dims == () else broadcast(dims, x.shape)
-    return Aval(string, dims)
+        if x.shape is None or dims.rank is None:
+            dims = TensorShape(None)
+        elif x.shape != ():
+            if not dims.is_compatible_with(x.shape) and dims.rank:
+                raise _misfit(dims, x.shape)
+            dims = dims.merge_with(x.shape) if dims.rank else TensorShape(x.shape)
+    return Aval(string, None if dims.rank is None else tuple(dims))
+
+
+def _misfit(one: Any, other: Any) -> InvalidArgumentError:
+    return invalid(f"Input shapes do not match: {shape_text(one)} vs. {shape_text(other)}")
 
 
 @custom(
@@ -202,11 +210,13 @@ def _infer_join(*inputs: Aval, separator: str) -> Aval:
     reason=_REASON,
 )
 def string_join_p(*inputs: Array, separator: str) -> Any:
-    """Strings at the same place, joined; scalars go with all. string[*s]... -> string[*s]."""
+    """Strings at the same place, joined; scalars go with all; none give "". string[*s]... -> string[*s]."""
+    if not inputs:
+        return np.array(b"", object)
     whole = [x for x in inputs if x.ndim]
     for x in whole[1:]:
         if x.shape != whole[0].shape:
-            raise invalid(f"Input shapes do not match: {shape_text(whole[0].shape)} vs. {shape_text(x.shape)}")
+            raise _misfit(whole[0].shape, x.shape)
     shape = whole[0].shape if whole else ()
     columns = [np.broadcast_to(x, shape).reshape(-1).tolist() for x in inputs]
     return _array(map(separator.encode().join, zip(*columns, strict=True)), shape)
@@ -216,8 +226,14 @@ def string_join_p(*inputs: Array, separator: str) -> Any:
 def join(inputs: Iterable[TensorLike], separator: str = "", name: str | None = None) -> Any:
     """Strings at the same place of a list of tensors, joined; scalars go with all. string[*s]... -> string[*s].
 
-    Raises: InvalidArgumentError if shapes differ. Source: tf.strings.join.
+    Raises: InvalidArgumentError if shapes differ; ValueError for a tensor of another dtype beside Python's strings in
+    eager mode. Source: tf.strings.join.
     """
+    inputs = list(inputs)
+    if executing_eagerly() and not all(isinstance(x, Tensor) for x in inputs):
+        for x in inputs:
+            if isinstance(x, Tensor) and x.dtype is not string:
+                raise wrong_dtype(x, string)
     return named(name, string_join_p, *inputs, separator=word(separator, "separator"))
 
 

@@ -297,6 +297,7 @@ VALUES = [
     ("tf.strings.as_string([1.5],precision=2)", ("string", [b"1.50"])),
     ("tf.strings.as_string([1e10,0.1],shortest=True)", ("string", [b"1e+10", b"0.1"])),
     ("tf.strings.as_string([True])", ("string", [b"true"])),
+    ("tf.strings.join([])", ("string", b"")),
     ('tf.strings.join(["a",["b","c"]],separator="-")', ("string", [b"a-b", b"a-c"])),
     ("tf.strings.bytes_split('ab\\u00e9')", ("string", [b"a", b"b", b"\xc3", b"\xa9"])),
     ("tf.strings.bytes_split(['ab','','c']).flat_values", ("string", [b"a", b"b", b"c"])),

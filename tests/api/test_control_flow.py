@@ -177,6 +177,7 @@ def test_case_when_no_predicate_or_more_than_one_is_true(mode):
     two = staged(lambda x: fg.case([(x < 1, lambda: x), (x < 3, lambda: x * 2)]), mode)
     alone = staged(lambda x: fg.case([(x < 1, lambda: x)]), mode)
     one = staged(lambda x: fg.case([(x > 1, lambda: x), (x > 3, lambda: -x)], exclusive=True, default=lambda: x), mode)
+    last = staged(lambda x: fg.case([(x > 1, lambda: x), (x > 3, lambda: -x)], exclusive=True), mode)
     for _ in range(2):
         assert [int(two(fg.constant(x))) for x in (0, 2)] == [0, 4]
         assert int(alone(fg.constant(0))) == 0
@@ -184,8 +185,9 @@ def test_case_when_no_predicate_or_more_than_one_is_true(mode):
         for f in (two, alone):
             with pytest.raises(InvalidArgumentError, match="None of conditions evaluated as True"):
                 f(fg.constant(5))
-        with pytest.raises(InvalidArgumentError, match="exclusive=True: more than 1 conditions"):
-            one(fg.constant(5))
+        for f in (one, last):
+            with pytest.raises(InvalidArgumentError, match="exclusive=True: more than 1 conditions"):
+                f(fg.constant(5))
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -356,6 +356,22 @@ def test_wrong_indices(indices: Any, text: str, staged: bool) -> None:
         np.testing.assert_array_equal(loose(sp), last)
 
 
+def test_reshape_to_a_shape_of_any_length():
+    dense = fg.sparse.to_dense
+    shapes = [[3, 2], [6], [-1], [1, -1, 3], [2, 3]]
+    signature = [fg.TensorSpec([None, None]), fg.TensorSpec([None], fg.int64)]
+    call = fg.function(lambda x, s: dense(fg.sparse.reshape(fg.sparse.from_dense(x), s)), input_signature=signature)
+    for shape in shapes:
+        np.testing.assert_array_equal(call(DENSE, fg.constant(shape, fg.int64)), np.reshape(DENSE, shape))
+        x = fg.constant(DENSE)
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = call(x, fg.constant(shape, fg.int64)) ** 2
+        np.testing.assert_array_equal(tape.gradient(y, x), 2 * DENSE)
+    with pytest.raises(InvalidArgumentError):
+        call(DENSE, fg.constant([4], fg.int64))
+
+
 @pytest.mark.parametrize(
     ("function", "error", "text"),
     [

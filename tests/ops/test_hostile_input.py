@@ -100,6 +100,8 @@ ROWS: list[tuple[str, Any, str]] = [
     ("tf.nn.bias_add([[1.0]], 1.0)", InvalidArgumentError, "Biases must be 1D: \\[\\]"),
     ("tf.nn.bias_add([[1.0]], [1.0], data_format=[1.5])", TypeError, "Expected string for argument 'data_format'"),
     ("tf.strings.join(['a'], separator=...)", TypeError, "Expected string for argument 'separator'"),
+    ("tf.strings.join(['a', tf.constant(1.0)])", ValueError, "requested dtype string for Tensor with dtype float32"),
+    ("tf.function(lambda: tf.strings.join([['a'], ['b', 'c']]))()", ValueError, "equal, but are 1 and 2. Shapes are"),
     ("tf.strings.reduce_join(['a'], separator=(1, 1))", TypeError, "Expected string for argument 'separator'"),
     ("tf.as_string([1.5], precision=-inf)", TypeError, "Expected int for argument 'precision' not -inf"),
     ("tf.as_string([1.5], width=np.ma.masked)", TypeError, "Expected int for argument 'width'"),
