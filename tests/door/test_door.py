@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import zipfile
 from importlib import metadata
 from pathlib import Path
 
@@ -140,6 +141,10 @@ ENDS = {
     "in_a_function": "import {0} as tf\n@tf.function\ndef f(x):\n    return (x + 1).none\nf(tf.constant(1))\n",
     "closed_pipe": "import sys\nimport {0} as tf\nfor i in range(50_000):\n    print('line', i)\n",
     "missing": "",
+    "at_exit": "import atexit\nimport {0} as tf\natexit.register(print, 'bye')\n1 / 0\n",
+    "spawned": "import multiprocessing\nimport {0} as tf\ndef f(n):\n    print(__name__, tf.constant(n).numpy(), flush=True)\n"
+    "    raise ValueError(n)\nif __name__ == '__main__':\n    process = multiprocessing.get_context('spawn').Process(\n"
+    "        target=f, args=(3,)\n    )\n    process.start()\n    process.join()\n    raise SystemExit(process.exitcode + 1)\n",
 }
 
 
@@ -175,6 +180,46 @@ def test_scripts_end_as_with_python(tmp_path: Path, what: str) -> None:
     assert behind.returncode == without.returncode
     assert behind.stdout == without.stdout
     assert behind.stderr == without.stderr.replace("import fastgraph as tf", "import tensorflow as tf")
+
+
+WAYS = {
+    "module": ["-m", "package.program", "-v"],
+    "package": ["-m", "package", "-v"],
+    "no_module": ["-m", "package.none"],
+    "no_main": ["-m", "json"],
+    "folder": ["package", "a"],
+    "archive": ["archive.zip", "a"],
+    "empty_folder": ["empty"],
+    "pipe": ["-", "a"],
+    "device": ["/dev/stdin", "a"],
+    "bytes": ["bytes.py"],
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_to_name_a_program_is_pythons(tmp_path: Path, way: str) -> None:
+    ended = []
+    for start, package in (([], "fastgraph"), (["-m", "fastgraph", "run"], "tensorflow")):
+        program = (
+            f"import sys, {package} as tf\nprint(__name__, sys.argv, sys.path[0], tf.constant(1).numpy())\n1 / 0\n"
+        )
+        folder = tmp_path / "package"
+        folder.mkdir(exist_ok=True)
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        for name in ("__main__.py", "program.py"):
+            (folder / name).write_text(program)
+        with zipfile.ZipFile(tmp_path / "archive.zip", "w") as archive:
+            archive.writestr("__main__.py", program)
+        (tmp_path / "bytes.py").write_bytes(b"\xff\xfe\x00")
+        command = [sys.executable, *start, *WAYS[way]]
+        done = subprocess.run(
+            command, input=program, capture_output=True, text=True, timeout=60, cwd=tmp_path, env=environment()
+        )
+        ended.append(
+            (done.returncode, done.stdout, done.stderr.replace(f"import sys, {package}", "import sys, PACKAGE"))
+        )
+    assert ended[0] == ended[1]
+    assert ended[1][0] != 0 and "fastgraph" not in ended[1][2]
 
 
 def test_an_interrupt_ends_a_script_as_with_python(tmp_path: Path) -> None:
