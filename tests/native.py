@@ -41,13 +41,14 @@ def _integer(module: ModuleType, name: str) -> ctypes.c_int:
 
 #: Bits of the vectors of eager convolutions and pooling, and of products by blocks; 0: NumPy or BLAS instead.
 CONVOLUTION_BITS, PRODUCT_BITS = _integer(convolutions, "_bits"), _integer(matmul, "_bits")
-#: Whether convolutions of bfloat16 use registers of tiles, and the operations from which on they do.
+#: What multiplies bfloat16 in convolutions (2: registers of tiles, 1: vectors of pairs, 0: neither), and from how many
+#: operations on.
 TILES = _integer(convolutions, "_tiles")
 TILED = ctypes.c_double.from_address(address(convolutions, "_tiled"))
 #: 0 (any CPU's), 1 (AVX2), 2 (AVX-512): what loops of mathematics use; -1 until one of them has asked.
 LEVEL = _integer(primitive, "_level")
 #: What this CPU has, as the process found it.
-MOST_BITS, HAS_TILES = CONVOLUTION_BITS.value, bool(TILES.value)
+MOST_BITS, MOST_TILES = CONVOLUTION_BITS.value, TILES.value
 
 
 @contextmanager

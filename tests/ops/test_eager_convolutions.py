@@ -28,6 +28,15 @@ def vectors(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(params=(2, 1), ids=("tiles", "pairs"))
+def registers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Of bfloat16: however many operations there are, registers of tiles or vectors of pairs do them."""
+    if request.param > native.MOST_TILES:
+        pytest.skip("this CPU has no such instructions")
+    with native.using(native.TILES, request.param), native.using(native.TILED, 0):
+        yield
+
+
 def _dtype(name: str) -> Any:
     return tf.as_dtype(name).as_numpy_dtype
 
@@ -87,29 +96,24 @@ def test_blocks_give_what_numpy_gives(dtype: str, vectors: None) -> None:
             np.testing.assert_array_equal(found.astype(np.float64), wanted.astype(np.float64), err_msg=str(case))
 
 
-@pytest.mark.skipif(not native.HAS_TILES, reason="this CPU has no registers of tiles")
-def test_registers_of_tiles_give_what_numpy_gives() -> None:
+def test_registers_of_bfloat16_give_what_numpy_gives(registers: None) -> None:
     random = np.random.default_rng(4)
     done = 0
-    with native.using(native.TILED, 0):
-        while done < 150:
-            case = _case(random)
-            if case is None:
-                continue
-            done += 1
-            x, w, dy = (random.integers(-3, 4, shape).astype(_dtype("bfloat16")) for shape in case[:3])
-            if x.size and dy.size:
-                x.flat[random.integers(0, x.size)] = np.nan  # which other places do not see
-                dy.flat[random.integers(0, dy.size)] = np.inf
-            with np.errstate(invalid="ignore"):
-                for found, wanted in zip(_by_blocks(case, x, w, dy), _by_numpy(case, x, w, dy), strict=True):
-                    np.testing.assert_array_equal(
-                        found.astype(np.float64), wanted.astype(np.float64), err_msg=str(case)
-                    )
+    while done < 150:
+        case = _case(random)
+        if case is None:
+            continue
+        done += 1
+        x, w, dy = (random.integers(-3, 4, shape).astype(_dtype("bfloat16")) for shape in case[:3])
+        if x.size and dy.size:
+            x.flat[random.integers(0, x.size)] = np.nan  # which other places do not see
+            dy.flat[random.integers(0, dy.size)] = np.inf
+        with np.errstate(invalid="ignore"):
+            for found, wanted in zip(_by_blocks(case, x, w, dy), _by_numpy(case, x, w, dy), strict=True):
+                np.testing.assert_array_equal(found.astype(np.float64), wanted.astype(np.float64), err_msg=str(case))
 
 
-@pytest.mark.skipif(not native.HAS_TILES, reason="this CPU has no registers of tiles")
-def test_gradients_to_large_filters_are_pieced_together() -> None:
+def test_gradients_to_large_filters_are_pieced_together(registers: None) -> None:
     random = np.random.default_rng(6)
     for case in [
         ((3, 5, 6, 160), (3, 3, 160, 250), (3, 5, 6, 250), (1, 1), "SAME", (1, 1)),  # pieces of channels

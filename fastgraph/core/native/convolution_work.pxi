@@ -123,6 +123,7 @@ cdef bint _by_tiles(fg_sweep* w, fg_layout* y, const void* filter, double work) 
     cdef fg_axis* columns = &w.axis[2]
     if not _tiles or _bits != 512 or w.kind != FG_BRAIN or w.apart or work < _tiled:
         return False
+    w.tiles = _tiles
     fg_cut_runs(w)
     fg_cut(w, (w.tile_c + 1) // 2)
     if columns.tiles > 1:
@@ -149,6 +150,7 @@ cdef bint _filter_by_tiles(fg_sweep* w, void* to, double work) except -1:
     cdef fg_sweep some = w[0]
     if not _tiles or _bits != 512 or w.kind != FG_BRAIN or w.apart or work < _tiled:
         return False
+    some.tiles = _tiles
     if not fg_cut_to_filter(&some, 1):
         return False
     w[0] = some

@@ -43,7 +43,8 @@ typedef struct {
     const void *filter;        /* float or double; to_filter: the gradient to the result, as it is stored */
     void *target;              /* to_filter: sums of the chunks, float or double */
     int64_t chunks, pieces, window; /* to_filter: see fg_filter_unit; window: rows of the filter */
-    int64_t tile_c, tile_run, tile_pieces; /* by registers of tiles: see convolutions_amx.h */
+    int tiles;                 /* by registers of tiles (2) or vectors of pairs (1): see convolutions_amx.h */
+    int64_t tile_c, tile_run, tile_pieces;
     int64_t together;          /* tiles of places whose sums are stored once: see filter_gradients_amx.h */
     int failed;                /* memory was not there */
 } fg_sweep;

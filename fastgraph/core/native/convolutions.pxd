@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 from fastgraph.core.native.thread_pool cimport part_t
 
 cdef int _bits            # of the vectors that are used; 0 where NumPy does it all
-cdef bint _tiles          # whether this CPU's registers of tiles are used
+cdef int _tiles           # how bfloat16 is multiplied: 2 by registers of tiles, 1 by vectors of pairs, 0 widened
 cdef double _tiled        # floating-point operations from which on they are
 
 cdef object made(tuple dims, cnp.dtype descr)

@@ -39,6 +39,7 @@ cdef extern from "core/native/convolutions.h" nogil:
         const void* source
         const void* filter
         void* target
+        int tiles
         int64_t chunks, pieces, window, tile_c, tile_run, tile_pieces, together
         int failed
     ctypedef struct fg_layout:
@@ -73,7 +74,7 @@ cdef enum:
     SHARED = 4000000       # floating-point operations from which on work is shared among threads
     PIECE = 2000000        # about what a thread takes at a time
     PAUSE = 20000000000    # those after which it is asked whether somebody interrupts: 0.1 to 0.3 s
-    TILED = 1000000        # those from which on registers of tiles do it
+    TILED = 1000000        # those from which on registers of tiles, or vectors of pairs, do it
     FEW = 64               # places up to which a filter is read where it lies: laying it out would cost as much
     MOST_ROOM = 1 << 28    # numbers of a tile from which on NumPy does it
 

@@ -1,8 +1,10 @@
 /* The sweeps of convolutions.h for bfloat16, by a CPU's registers of 16 x 32 of them: 32 places times 32 results at a time.
  *
- * Products are exact and sums float32, as elsewhere; but numbers below the least normal one count as zero. What a tile sees
- * is copied as it is stored, with as many channels of zeros behind as let the taps of a line be cut into equal pieces of at
- * most 32 numbers: so a register never holds what belongs to another window. */
+ * Where there are no such registers but vectors that multiply pairs (w->tiles is 1), these do it, 14 places times 32 results
+ * at a time, with the same layout. Products are exact and sums float32, as elsewhere; but numbers below the least normal
+ * one count as zero. What a tile sees is copied as it is stored, with as many channels of zeros behind as let the taps of a
+ * line be cut into equal pieces of at most 32 numbers (of any even number for vectors): so a register never holds what
+ * belongs to another window. */
 #ifndef FG_CONVOLUTIONS_BY_TILES_H
 #define FG_CONVOLUTIONS_BY_TILES_H
 
@@ -14,12 +16,12 @@
 
 #define FG_TILES __attribute__((target("amx-tile,amx-bf16,avx512f,avx512bf16,avx512bw")))
 
-/* Whether this CPU has such registers and the system lets this process use them. */
+/* 2: this CPU has such registers and the system lets this process use them; 1: it multiplies pairs in vectors; 0. */
 static int fg_has_tiles(void) {
     unsigned a, b, c, d;
     if (fg_convolution_bits() != 512 || !__builtin_cpu_supports("avx512bf16") || !__builtin_cpu_supports("avx512bw")) return 0;
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d >> 22 & 1) || !(d >> 24 & 1)) return 0;
-    return syscall(SYS_arch_prctl, 0x1023, 18) == 0; /* ARCH_REQ_XCOMP_PERM of the tiles' data */
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d >> 22 & 1) || !(d >> 24 & 1)) return 1;
+    return 1 + (syscall(SYS_arch_prctl, 0x1023, 18) == 0); /* ARCH_REQ_XCOMP_PERM of the tiles' data */
 }
 
 /* Lines of the cache that a piece of 32 places takes to be loaded, places of c channels, pieces of `each`. */
@@ -34,6 +36,12 @@ static int64_t fg_piece_lines(int64_t c, int64_t each, int64_t pieces) {
  * and a piece is multiplied in 64, in which 32 of its filter are loaded too: where places cross lines, zeros may pay. */
 static void fg_cut_runs(fg_sweep *w) {
     int64_t joined = w->axis[2].gap == 1 ? w->axis[2].taps : 1, best = INT64_MAX;
+    if (w->tiles == 1) {
+        w->tile_c = w->c + (joined * w->c) % 2;
+        w->tile_run = joined * w->tile_c;
+        w->tile_pieces = 1;
+        return;
+    }
     for (int64_t c = w->c; c < w->c + 32; c++)
         for (int64_t run = joined * c, pieces = (run + 31) / 32; pieces < (run + 31) / 32 + 3; pieces++)
             if (run % (2 * pieces) == 0 && pieces < best) {
@@ -97,6 +105,10 @@ static void fg_lay_tiles(const fg_sweep *w, const fg_layout *y, uint16_t *to, co
                             }
     }
 }
+
+typedef struct {
+    int both; /* neighbours, as they are multiplied */
+} __attribute__((packed, may_alias)) fg_pair;
 
 typedef struct {
     uint8_t palette, start, unused[14];
@@ -209,6 +221,53 @@ static const fg_tile_sums_t fg_all_tile_sums[2][2][4] = {
     {{fg_tile_sums_11, fg_tile_sums_21, fg_tile_sums_31, fg_tile_sums_41}, {fg_tile_sums_12, fg_tile_sums_22}},
     {{fg_tile_more_11, fg_tile_more_21, fg_tile_more_31, fg_tile_more_41}, {fg_tile_more_12, fg_tile_more_22}}};
 
+/* The same by vectors: R places times 16 * N results, one piece a run; all R * N sums are stored. */
+FG_TILES static inline __attribute__((always_inline)) void fg_pair_sums(const int R, const int N, const fg_run *run,
+                                                                        const fg_run *end, int64_t each, const uint16_t *a,
+                                                                        int64_t a_row, const uint16_t *b, float *out) {
+    __m512 sums[14][2];
+    const uint16_t *q[5];
+#pragma GCC unroll 16
+    for (int r = 0; r < R; r++) sums[r][0] = sums[r][1] = _mm512_setzero_ps();
+    for (; run < end; run++, b += 16 * each) {
+#pragma GCC unroll 16
+        for (int r = 0; r < R; r += 3) q[r / 3] = a + run->a + r * a_row;
+        for (int64_t p = 0; p < each; p += 2, b += 32) {
+            __m512bh y0 = (__m512bh)_mm512_loadu_si512(b), y1 = N == 2 ? (__m512bh)_mm512_loadu_si512(b + 16 * each) : y0;
+#pragma GCC unroll 16
+            for (int r = 0; r < R; r++) {
+                __m512bh x = (__m512bh)_mm512_set1_epi32(((const fg_pair *)FG_ROW(r))->both);
+                sums[r][0] = _mm512_dpbf16_ps(sums[r][0], x, y0);
+                if (N == 2) sums[r][1] = _mm512_dpbf16_ps(sums[r][1], x, y1);
+            }
+#pragma GCC unroll 16
+            for (int r = 0; r < R; r += 3) q[r / 3] += 2;
+        }
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < R; r++, out += 16 * N) {
+        _mm512_store_ps(out, sums[r][0]);
+        if (N == 2) _mm512_store_ps(out + 16, sums[r][1]);
+    }
+}
+
+#define FG_PAIR_SUMS(R, N)                                                                                             \
+    FG_TILES static __attribute__((noinline)) void fg_pair_sums_##R##_##N(                                             \
+        const fg_run *run, const fg_run *end, int64_t pieces, int64_t each, const uint16_t *a, int64_t a_row,          \
+        const uint16_t *b, float *out) {                                                                               \
+        fg_pair_sums(R, N, run, end, each, a, a_row, b, out);                                                          \
+    }
+#define FG_ALL_PAIR_SUMS(N)                                                                                            \
+    FG_PAIR_SUMS(2, N) FG_PAIR_SUMS(4, N) FG_PAIR_SUMS(6, N) FG_PAIR_SUMS(8, N) FG_PAIR_SUMS(10, N)                    \
+    FG_PAIR_SUMS(12, N) FG_PAIR_SUMS(14, N)
+FG_ALL_PAIR_SUMS(1)
+FG_ALL_PAIR_SUMS(2)
+static const fg_tile_sums_t fg_all_pair_sums[2][7] = {
+    {fg_pair_sums_2_1, fg_pair_sums_4_1, fg_pair_sums_6_1, fg_pair_sums_8_1, fg_pair_sums_10_1, fg_pair_sums_12_1,
+     fg_pair_sums_14_1},
+    {fg_pair_sums_2_2, fg_pair_sums_4_2, fg_pair_sums_6_2, fg_pair_sums_8_2, fg_pair_sums_10_2, fg_pair_sums_12_2,
+     fg_pair_sums_14_2}};
+
 /* Sums of places one after the other, and where they belong: lines of `wide` places, from the first of one to that of
  * the next `columns` sums. */
 typedef struct {
@@ -299,7 +358,8 @@ FG_TILES static void fg_tile_unit(const fg_sweep *w, int64_t unit, uint16_t *roo
     uint16_t *target = (uint16_t *)w->target + corner + group * w->f;
     /* Short lines are one after the other, with what is between their places computed and dropped. */
     int64_t columns = fg_seen(x + 2, wide), long_line = (high - 1) * columns + wide;
-    int flat = x[1].step == 1 && x[2].step == 1 && fg_pieces(long_line, 32) < high * fg_pieces(wide, 32);
+    int vectors = w->tiles == 1, flat = x[1].step == 1 && x[2].step == 1;
+    flat = flat && (vectors ? long_line < high * fg_most(wide, 8) : fg_pieces(long_line, 32) < high * fg_pieces(wide, 32));
     int64_t lines_of = flat ? 1 : high, line = flat ? long_line : wide;
     fg_tile_done done = {0};
     done.wide = wide;
@@ -308,11 +368,11 @@ FG_TILES static void fg_tile_unit(const fg_sweep *w, int64_t unit, uint16_t *roo
     done.place = x[2].target;
     /* A panel that the nearest cache does not hold is cut into pieces of runs, each for some blocks of sums. */
     int64_t nbytes = (end - runs) * run * 2, cuts = nbytes > FG_NEAR ? fg_least(end - runs, fg_pieces(nbytes, FG_CUT)) : 1;
-    if (cuts > FG_CUTS) cuts = 1;
+    if (cuts > FG_CUTS || vectors) cuts = 1; /* vectors need no more of it than the second cache gives */
     int64_t slot = 0;
     for (int64_t f = part * w->part; f < f1; f += 32) {
-        int64_t halves = f1 - f > 16 ? 2 : 1, places = 64 / halves, left = lines_of * fg_pieces(line, places);
-        int64_t next_j = 0, next_i = 0, some;
+        int64_t halves = f1 - f > 16 ? 2 : 1, places = vectors ? fg_pieces(line, fg_pieces(line, 14)) : 64 / halves;
+        int64_t left = lines_of * fg_pieces(line, places), next_j = 0, next_i = 0, some;
         for (int64_t j = 0, i = 0; left > 0; left -= some, slot += some, j = next_j, i = next_i) {
             const fg_run *from = runs, *to;
             some = fg_least(FG_SLOTS, left);
@@ -323,9 +383,10 @@ FG_TILES static void fg_tile_unit(const fg_sweep *w, int64_t unit, uint16_t *roo
                 for (int64_t k = slot; k < slot + some; k++) {
                     int64_t n = fg_least(line - next_i, places);
                     float *sums = out + k % FG_SLOTS * 1024;
-                    fg_all_tile_sums[cut > 1][halves - 1][(n - 1) / 16](
-                        from, to, w->tile_pieces, each, room + next_j * x[1].step * row + next_i * a_row, a_row,
-                        filter + f / 32 * panel + (from - runs) * run, sums);
+                    fg_tile_sums_t sums_of = vectors ? fg_all_pair_sums[halves - 1][(n - 1) / 2]
+                                                     : fg_all_tile_sums[cut > 1][halves - 1][(n - 1) / 16];
+                    sums_of(from, to, w->tile_pieces, each, room + next_j * x[1].step * row + next_i * a_row, a_row,
+                            filter + f / 32 * panel + (from - runs) * run, sums);
                     fg_tile_put(&done); /* those before, while these are on their way */
                     done.some = 0;
                     if (cut == cuts) {
@@ -356,11 +417,11 @@ FG_TILES static void fg_tile_units(fg_sweep *w, int64_t first, int64_t last) {
         w->failed = 1;
         return;
     }
-    fg_configure_steps(w->tile_run / w->tile_pieces);
+    if (w->tiles > 1) fg_configure_steps(w->tile_run / w->tile_pieces);
     for (; first < last; first++)
         fg_tile_unit(w, first, (uint16_t *)room + FG_SLOTS * 2048, (float *)room,
                      (fg_run *)(void *)((char *)room + FG_SLOTS * 4096 + n * 2));
-    _tile_release();
+    if (w->tiles > 1) _tile_release();
     free(room);
 }
 

@@ -229,6 +229,49 @@ FG_BLOCKS(1, 2)
 FG_BLOCKS(2, 1)
 FG_BLOCKS(2, 2)
 
+/* The same by vectors, for all results, of which there are `rows`, and B blocks of columns: eight results at a time. */
+FG_TILES static inline __attribute__((always_inline)) void fg_pair_blocks(const int B, const fg_filter_steps *s, int64_t rows,
+                                                                          const uint16_t *a, const uint32_t *b, float *sums) {
+    for (int64_t row = 0; row < rows; row += 8, sums += 8 * 16) {
+        const uint16_t *results = a + row / 16 * s->result + row % 16 * 32;
+        __m512 all[8][2];
+#pragma GCC unroll 8
+        for (int r = 0; r < 8; r++) {
+            all[r][0] = s->add ? _mm512_load_ps(sums + r * 16) : _mm512_setzero_ps();
+            if (B == 2) all[r][1] = s->add ? _mm512_load_ps(sums + s->sum + r * 16) : _mm512_setzero_ps();
+        }
+        for (int64_t tile = 0; tile < s->tiles; tile++) {
+            const uint32_t *from = b + tile * s->tile;
+            for (int64_t step = 0; step < s->steps; step++, results += 512, from += s->step)
+                for (int64_t p = 0; p < s->step; p += 16) {
+                    __m512bh y0 = (__m512bh)_mm512_load_si512(from + p), y1 = y0;
+                    if (B == 2) y1 = (__m512bh)_mm512_load_si512(from + s->column + p);
+#pragma GCC unroll 8
+                    for (int r = 0; r < 8; r++) {
+                        __m512bh x = (__m512bh)_mm512_set1_epi32(((const fg_pair *)(results + p / 8))[r * 16].both);
+                        all[r][0] = _mm512_dpbf16_ps(all[r][0], x, y0);
+                        if (B == 2) all[r][1] = _mm512_dpbf16_ps(all[r][1], x, y1);
+                    }
+                }
+        }
+#pragma GCC unroll 8
+        for (int r = 0; r < 8; r++) {
+            _mm512_store_ps(sums + r * 16, all[r][0]);
+            if (B == 2) _mm512_store_ps(sums + s->sum + r * 16, all[r][1]);
+        }
+    }
+}
+
+FG_TILES static __attribute__((noinline)) void fg_pair_blocks_1(const fg_filter_steps *s, int64_t rows, const uint16_t *a,
+                                                                const uint32_t *b, float *sums) {
+    fg_pair_blocks(1, s, rows, a, b, sums);
+}
+
+FG_TILES static __attribute__((noinline)) void fg_pair_blocks_2(const fg_filter_steps *s, int64_t rows, const uint16_t *a,
+                                                                const uint32_t *b, float *sums) {
+    fg_pair_blocks(2, s, rows, a, b, sums);
+}
+
 /* Where block j of the columns of all lines of taps begins. */
 static const uint32_t *fg_block_of(const fg_sweep *w, const fg_filter_tile *t, const uint32_t *laid, int64_t columns,
                                    int64_t strip, int64_t j) {
@@ -259,7 +302,7 @@ FG_TILES static void fg_filter_by_tiles(const fg_sweep *w, fg_filter_tile *t, in
             t->wide = wide;
             t->lines = fg_kind_lines(x + 1, high);
             t->places = fg_places_of(high, wide);
-            fg_configure_steps(t->places.each);
+            if (w->tiles > 1) fg_configure_steps(t->places.each);
         }
         int64_t pairs = fg_block_pairs(w, high, t->places.pitch);
         fg_tile_seen(&piece, t->at, t->image, group * w->c + c0, fg_seen(x + 1, high), fg_seen(x + 2, wide), seen, 0);
@@ -284,7 +327,8 @@ FG_TILES static void fg_filter_by_tiles(const fg_sweep *w, fg_filter_tile *t, in
     for (int64_t j = 0; j < blocks; j += 2, sums += 2 * s.sum) {
         const uint32_t *next = fg_block_of(w, t, laid, columns, together * pairs, fg_least(j + 1, blocks - 1));
         s.column = next - b;
-        for (int64_t f = 0; f < f_blocks; f += 2) {
+        if (w->tiles == 1) (j + 1 < blocks ? fg_pair_blocks_2 : fg_pair_blocks_1)(&s, w->f, results, b, sums);
+        for (int64_t f = 0; f < f_blocks && w->tiles > 1; f += 2) {
             const uint16_t *a = results + f * s.result;
             if (j + 1 < blocks)
                 (f + 1 < f_blocks ? fg_blocks_22 : fg_blocks_12)(&s, a, b, sums + f * 256);
@@ -319,7 +363,7 @@ FG_TILES static void fg_filter_tile_units(fg_sweep *w, int64_t first, int64_t la
             fg_filter_by_tiles(w, &t, number, fg_least(w->together, to - number), group, piece * w->tile_c, sums,
                                number > from, numbers, numbers + seen, (uint32_t *)(void *)(numbers + seen + results));
     }
-    _tile_release();
+    if (w->tiles > 1) _tile_release();
     free(room);
 }
 
