@@ -6,7 +6,9 @@ import copy
 import gc
 import operator
 import pickle
+import subprocess
 import sys
+import textwrap
 import threading
 import time
 import weakref
@@ -221,6 +223,35 @@ def test_memory_is_used_again() -> None:
     assert after["free_bytes"] <= live["free_bytes"] + 2 * tensor.nbytes
     given = native.trim_pool()
     assert given >= 0 and buffer.pool_statistics()["free_bytes"] == 0
+
+
+def test_as_much_as_a_step_used_at_once_waits_for_the_next_one() -> None:
+    """Above what is always kept, too: memory from the system is mapped and cleared, which cost a fourth of a step."""
+    program = textwrap.dedent(
+        """
+        import resource
+
+        import fastgraph as tf
+        from fastgraph.core.native.buffer import pool_statistics
+
+        def step():
+            x = [tf.fill([30 << 20], 1.0) for _ in range(5)]  # 600 MB
+
+        def faults():
+            return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+        step()
+        free, before = pool_statistics()["free_bytes"], faults()
+        step()
+        assert free >= 600 << 20, free
+        assert pool_statistics()["free_bytes"] == free
+        print(faults() - before)
+        """
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert found.returncode == 0, found.stderr
+    if sys.platform == "linux":
+        assert int(found.stdout) < 100  # one of them alone has 60 huge pages, or 30,000 small ones
 
 
 def test_nothing_leaks() -> None:

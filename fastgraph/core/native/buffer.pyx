@@ -78,6 +78,15 @@ cdef extern from * nogil:
     #define FG_GUARD 0
     static void *fg_guarded(int64_t bytes) { return NULL; }
     #endif
+    /* The system may take the memory of a Block that waits for its next owner: it does when it is short of memory, and
+       what it left is written without a fault. Whole huge pages alone, none with the Block itself. */
+    static void fg_offer(void *p, int64_t bytes) {
+    #if defined(__linux__) && defined(MADV_FREE)
+        const uintptr_t page = (uintptr_t)1 << 21;
+        uintptr_t begin = ((uintptr_t)p + page) / page * page, end = ((uintptr_t)p + (uintptr_t)bytes) / page * page;
+        if (begin < end) madvise((void *)begin, end - begin, MADV_FREE);
+    #endif
+    }
     static void fg_unmap(void *p, int64_t bytes) {
     #if defined(__linux__)
         munmap(p, (size_t)bytes);
@@ -88,6 +97,7 @@ cdef extern from * nogil:
     enum: FG_GUARD
     void* fg_guarded(int64_t bytes)
     void* fg_map_zeros(int64_t bytes)
+    void fg_offer(void* p, int64_t bytes)
     void fg_unmap(void* p, int64_t bytes)
     enum: FG_HEADER
     enum: FG_CLASSES
@@ -107,11 +117,13 @@ cdef struct SizeClass:
 
 cdef SizeClass[FG_CLASSES] _classes
 cdef int64_t _cached_bytes = 0        # in free lists, all classes together
+cdef int64_t _taken_bytes = 0         # from the system: in free lists or in use
+cdef int64_t _most_bytes = 0          # that were in use when the system was asked for more
 cdef int64_t _mapped_bytes = 0        # of zeros mapped for themselves
 cdef int64_t _mapped_blocks = 0
 cdef int64_t _mapped_made = 0         # ever
 cdef int64_t _mapped_made_bytes = 0
-cdef int64_t _cache_limit = 512 << 20
+cdef int64_t _cache_limit = 512 << 20  # above it Blocks are kept as long as the system does not want them
 cdef Block* _deferred = NULL          # Blocks whose owner waits for a thread that holds the GIL
 cdef int32_t _deferred_lock = 0
 cdef int64_t _last_id = 0
@@ -139,6 +151,7 @@ cdef inline Block* _begun(Block* block, int64_t nbytes) noexcept nogil:
 cdef Block* block_new(int64_t nbytes) noexcept nogil:
     """A Block of pool memory with one reference, contents undefined; NULL when memory is exhausted."""
     cdef int size_class
+    cdef int64_t used
     cdef Block* block
     cdef SizeClass* pool
     if nbytes < 0 or nbytes > (<int64_t>1 << 46):
@@ -170,6 +183,10 @@ cdef Block* block_new(int64_t nbytes) noexcept nogil:
             fg_spin_unlock(&pool.lock)
             return NULL
         block.size_class = size_class
+        if size_class >= 16:
+            used = fg_atomic_add(&_taken_bytes, fg_class_bytes(size_class)) - fg_atomic_load(&_cached_bytes)
+            if used > _most_bytes:  # by two threads at once: the next ask mends it
+                (&_most_bytes)[0] = used
     return _begun(block, nbytes)
 
 
@@ -206,9 +223,13 @@ cdef Block* block_zeros(int64_t nbytes) noexcept nogil:
 
 
 cdef void _pool_return(Block* block) noexcept nogil:
-    """Put a Block that nobody refers to back: into its free list, or to the system when enough is kept."""
+    """Put a Block that nobody refers to back: into its free list, or to the system when enough is kept.
+
+    Enough are 512 MB. A program that used more at once will again in its next step, and would have all of it mapped
+    and cleared anew: as much as that waits too, but the system may take it.
+    """
     cdef SizeClass* pool
-    cdef int64_t nbytes
+    cdef int64_t nbytes, cached
     cdef bint keep
     if FG_GUARD and block.size_class == -2:
         fg_unmap(<void*>(<int64_t><void*>block // 4096 * 4096), 4096 * (<int64_t>block.pages + 1))
@@ -222,9 +243,14 @@ cdef void _pool_return(Block* block) noexcept nogil:
     nbytes = fg_class_bytes(block.size_class)
     keep = True
     if block.size_class >= 16:
-        keep = fg_atomic_add(&_cached_bytes, nbytes) <= _cache_limit
-        if not keep:
-            fg_atomic_add(&_cached_bytes, -nbytes)
+        cached = fg_atomic_add(&_cached_bytes, nbytes)
+        if cached > _cache_limit:
+            keep = nbytes >= FG_HUGE and cached <= _most_bytes
+            if keep:
+                fg_offer(block, nbytes)
+            else:
+                fg_atomic_add(&_cached_bytes, -nbytes)
+                fg_atomic_add(&_taken_bytes, -nbytes)
     fg_spin_lock(&pool.lock)
     pool.n_live -= 1
     if block.size_class < 16:
@@ -303,6 +329,7 @@ cdef int64_t block_trim(int64_t keep) noexcept nogil:
             given += fg_class_bytes(size_class)
             if size_class >= 16:
                 fg_atomic_add(&_cached_bytes, -fg_class_bytes(size_class))
+                fg_atomic_add(&_taken_bytes, -fg_class_bytes(size_class))
             block = following
     return given
 
