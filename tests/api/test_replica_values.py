@@ -166,3 +166,24 @@ def test_batches_are_cut_into_equal_parts_while_rows_last() -> None:
                 assert [int(fg.size(part)) for part in element.values] == parts
     finally:
         devices.divide(None)
+
+
+def test_a_graph_does_not_number_what_is_shared_out(strategy: Any) -> None:
+    """As in TensorFlow; Python's enumerate would go on for ever, for a graph does not know where a dataset ends."""
+    given = strategy.experimental_distribute_dataset(fg.data.Dataset.range(6).batch(2))
+
+    @fg.function
+    def numbered(elements: Any) -> Any:
+        n = 0
+        for _ in enumerate(elements):
+            n += 1
+        return n
+
+    for elements, kind in ((given, "DistributedDataset"), (iter(given), "DistributedIterator")):
+        with pytest.raises(NotImplementedError, match=f"enumerate .* {kind}.* keep a separate counter"):
+            numbered(elements)
+    fg.config.run_functions_eagerly(True)
+    try:
+        assert numbered(given) == 3
+    finally:
+        fg.config.run_functions_eagerly(False)
