@@ -315,3 +315,16 @@ class DistributedIterator(SteppedIterator):
             lambda: self._goes_on(has_next()),
             lambda: self._completed(packed(spec, inner.get_next_as_optional()._components)),
         )
+
+
+def _numbered(elements: Any, start: Any = 0) -> Any:
+    if current_trace() is None:
+        return enumerate(elements, start)
+    raise NotImplementedError(
+        f"enumerate not supported with {type(elements).__name__} types within tf.functions. Use a for loop over the "
+        "dataset and keep a separate counter instead."
+    )
+
+
+#: What Python's builtins mean in converted code: a pass made while tracing would not end.
+DistributedDataset.__fg_builtins__ = DistributedIterator.__fg_builtins__ = {enumerate: _numbered}  # type: ignore[attr-defined]

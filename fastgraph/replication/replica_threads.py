@@ -14,7 +14,7 @@ from typing import Any
 
 from fastgraph.core.base.locks import awaiting
 from fastgraph.core.replicas import Replica, scopes
-from fastgraph.core.tensor import ThreadState, current_state
+from fastgraph.core.tensor import ThreadState, current_state, init_scope
 from fastgraph.graph.source_lines import boundaries
 from fastgraph.state.distributed import regroup, select
 
@@ -76,10 +76,14 @@ class ReplicaThread(threading.Thread):
 
         Raises RuntimeError where its replicas would have ended when it runs: `run` is in a trace itself.
         """
-        nested = current_state().trace is not self._around.trace
+        nested = current_state().trace is not self._around.trace and not self._is_lifted()
         if nested and self._around.trace is not None:
             raise RuntimeError(_IN_ANOTHER_GRAPH)
         return nested
+
+    def _is_lifted(self) -> bool:
+        """Whether the program is in an `init_scope`, outside of the trace that `run` is in."""
+        return self._around.trace is not None and current_state().trace is None
 
     def meet(
         self, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], at_run_time: bool = False
@@ -92,6 +96,8 @@ class ReplicaThread(threading.Thread):
             raise _Stop
         if not at_run_time and self.is_nested():
             raise RuntimeError(_IN_ANOTHER_GRAPH)
+        if not at_run_time and self._is_lifted():
+            function = _lifted(function)
         self.meeting = function, args, kwargs
         self._waits = True
         self._back.release()
@@ -125,6 +131,16 @@ class ReplicaThread(threading.Thread):
 
 
 boundaries.add(ReplicaThread.run.__code__)
+
+
+def _lifted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what calls a function outside of the trace."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with init_scope():
+            return function(*args, **kwargs)
+
+    return call
 
 
 def run_replicas(

@@ -7,6 +7,7 @@ runs the program as it is.
 from __future__ import annotations
 
 import contextlib
+import re
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -46,6 +47,10 @@ from fastgraph.staging import autograph
 from fastgraph.staging.function import BoundFunction, Function, functions_run_eagerly
 from fastgraph.state.distributed import DistributedVariable, PerReplica, distributed, regroup, select, wrapped
 from fastgraph.state.variable import Variable, VariableAggregation, variable_creator_scope
+
+
+#: What makes names of Variables differ that are one: a number at the end of a part.
+_NUMBER = re.compile(r"_\d+(?=/|$)")
 
 
 class StrategyExtended:
@@ -234,14 +239,18 @@ class Strategy:
         return contextlib.nullcontext() if others else device(self._devices[0])
 
     def _create(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
-        """Make a Variable with a copy for each replica; what one replica made the others find, by its name."""
+        """Make a Variable with a copy for each replica; what the first replica made the others find, by its name."""
         replica = replicas.current()
         if replica is None or replica.context is None:
             return self._new(next_creator, kwargs)
-        name = str(kwargs.get("name") or "Variable")
+        given = str(kwargs.get("name") or "Variable")
+        name = _NUMBER.sub("", given)  # replicas may number them
         count = replica.context.made.get(name, 0)
         replica.context.made[name] = count + 1
         if (name, count) not in self._made:
+            if replica.index:
+                place = self._devices[replica.index]
+                raise RuntimeError(f"Tried to create variable {given} with mismatching name on device {place}")
             with replicas.acting(None):
                 self._made[name, count] = self._new(next_creator, kwargs)
         return self._made[name, count]

@@ -166,3 +166,44 @@ def test_batches_are_cut_into_equal_parts_while_rows_last() -> None:
                 assert [int(fg.size(part)) for part in element.values] == parts
     finally:
         devices.divide(None)
+
+
+def test_a_graph_does_not_number_what_is_shared_out(strategy: Any) -> None:
+    """As in TensorFlow; Python's enumerate would go on for ever, for a graph does not know where a dataset ends."""
+    given = strategy.experimental_distribute_dataset(fg.data.Dataset.range(6).batch(2))
+
+    @fg.function
+    def numbered(elements: Any) -> Any:
+        n = 0
+        for _ in enumerate(elements):
+            n += 1
+        return n
+
+    for elements, kind in ((given, "DistributedDataset"), (iter(given), "DistributedIterator")):
+        with pytest.raises(NotImplementedError, match=f"enumerate .* {kind}.* keep a separate counter"):
+            numbered(elements)
+    fg.config.run_functions_eagerly(True)
+    try:
+        assert numbered(given) == 3
+    finally:
+        fg.config.run_functions_eagerly(False)
+
+
+def test_replicas_make_the_same_variables(strategy: Any) -> None:
+    v = strategy.run(lambda: fg.Variable(1.0, name=f"foo_{int(number())}"))
+    assert v.name == "foo_0:0" and len(v.values) == 2
+    with pytest.raises(RuntimeError, match="Tried to create variable bar with mismatching name on device .*CPU:1"):
+        strategy.run(lambda: fg.Variable(1.0, name=["foo", "bar"][int(number())]))
+
+
+def test_replicas_of_a_graph_meet_outside_of_it(strategy: Any) -> None:
+    kept = []
+
+    def outside() -> Any:
+        with fg.init_scope():
+            total = replica().merge_call(lambda s, x: s.reduce("SUM", x, axis=None), (fg.constant(number() + 1.0),))
+            kept.append(total)
+            return total + 1.0
+
+    assert values(fg.function(lambda: strategy.run(outside))()) == [4.0, 4.0]
+    assert [float(each) for each in kept] == [3.0, 3.0]
