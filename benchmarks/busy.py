@@ -30,6 +30,7 @@ CASES = (
     ("small_ops", "matmul 10x10", True), ("small_ops", "relu [32, 128]", True), ("gemm", "256", True),
     ("gemm", "1000", True), ("convolutions", "3x3, 16 to 16: result", True), ("factorizations", "cholesky 150", True),
     ("factorizations", "Gaussian process, step", False), ("chain", "values, 1e5", False), ("mlp", "step", False),
+    ("convnet", "step", False), ("eager_convolutions", "conv 28, 3x3, 16 to 32: to filter", True),
 )  # fmt: skip
 
 

@@ -184,9 +184,10 @@ def _advice(dotted: str, name: str) -> str:
         return f"Use {ROOT}.{min(same, key=len)} instead."
     by_last: dict[str, str] = {}
     words = _words(name)
+    inside = f"{dotted.partition('.')[0]}." if "." in dotted else ""  # options of one namespace are not another's
     for full in sorted(built, key=len):
         last = full.rpartition(".")[2]
-        if words & _words(last) and _kind(full) == _kind(dotted):
+        if full.startswith(inside) and words & _words(last) and _kind(full) == _kind(dotted):
             by_last.setdefault(last, full)
     close = _close(name, by_last, 0.8)
     if close:

@@ -627,9 +627,12 @@ SUBSTITUTES = {
     **dict.fromkeys(
         ("keras.optimizers.legacy", "optimizers.legacy"), "the optimizer of this name in fastgraph.keras.optimizers"
     ),
+    "keras.layers.UnitNormalization": "fastgraph.keras.layers.Lambda of fastgraph.math.l2_normalize",
     "keras.preprocessing": KERAS_3,
+    "keras.preprocessing.text": "fastgraph.keras.layers.TextVectorization, as from Keras 3 on,",
     "keras.regularizers": "a function of the weight",
     "keras.utils": KERAS_3,
+    "keras.utils.audio_dataset_from_directory": "Dataset.list_files and fastgraph.audio.decode_wav",
     "lite": "numpy.savez of the Variables' values",
     "load_library": "ops made of fastgraph's public functions, or numpy_function (what is compiled against "
     "TensorFlow's C++ cannot be loaded)",
@@ -665,7 +668,7 @@ SUBSTITUTES = {
     "no_gradient": "fastgraph.stop_gradient",
     "config.experimental_connect_to_cluster": "one process",
     "config.experimental_connect_to_host": "one process",
-    "distribute.cluster_resolver": "one process",
+    "distribute.cluster_resolver": "fastgraph.distribute.cluster_resolver.TFConfigClusterResolver",
     "quantization": "fastgraph.quantization.quantize_and_dequantize_v2, which keeps floats",
     "nn.RNNCellDeviceWrapper": "fastgraph.keras.layers.RNN",
     "nn.RNNCellDropoutWrapper": "fastgraph.keras.layers.RNN",
@@ -673,6 +676,13 @@ SUBSTITUTES = {
     "random.learned_unigram_candidate_sampler": "fastgraph.random.fixed_unigram_candidate_sampler",
     "nn.learned_unigram_candidate_sampler": "fastgraph.random.fixed_unigram_candidate_sampler",
     "feature_column": "Keras 3's preprocessing layers",
+    "data.experimental.distributed_save": "Dataset.save",
+    "data.experimental.get_model_proto": "fastgraph.profiler.experimental.start",
+    "data.experimental.make_saveable_from_iterator": "fastgraph.train.Checkpoint(iterator=...)",
+    **dict.fromkeys(
+        ("data.experimental.service", "data.experimental.ServiceOptions"),
+        "Dataset.shard, or MultiWorkerMirroredStrategy under mpiexec",
+    ),
     "data.experimental.enable_debug_mode": "the function itself, on an element of the dataset,",
     **dict.fromkeys(("train.ClusterDef", "train.JobDef", "train.ServerDef"), "fastgraph.train.ClusterSpec"),
     "test.create_local_cluster": "mpiexec",

@@ -37,6 +37,8 @@ def taken(call: Callable[[], Any]) -> tuple[float, float]:
 x = tf.constant(VALUES)
 rows = tf.reshape(x, (100, 1000))
 square = tf.constant(VALUES[: 300 * 300].reshape(300, 300))
+image = tf.constant(VALUES[:98_000].reshape(10, 35, 35, 8))
+windows = tf.constant(VALUES[: 9 * 64].reshape(3, 3, 8, 8))
 half = x > 0.5
 evens = tf.constant(np.arange(0, N, 2))
 kept = tf.Variable(VALUES)
@@ -61,6 +63,12 @@ CALLS: dict[str, tuple[Callable[[], Any], float]] = {
     "one_hot": (lambda: tf.one_hot(evens, 4), 2),
     "transpose": (lambda: tf.transpose(square), 0.9),
     "matmul": (lambda: square @ square, 0.9),
+    "conv2d": (lambda: tf.nn.conv2d(image, windows, 1, "SAME"), 0.98),
+    "conv2d_transpose": (lambda: tf.nn.conv2d_transpose(image, windows, image.shape, 1), 0.98),
+    "depthwise_conv2d": (lambda: tf.nn.depthwise_conv2d(image, windows[..., :1], [1, 1, 1, 1], "SAME"), 0.98),
+    "max_pool": (lambda: tf.nn.max_pool(image, 3, 1, "SAME"), 0.98),
+    "avg_pool": (lambda: tf.nn.avg_pool(image, 3, 1, "SAME"), 0.98),
+    "channels first": (lambda: tf.transpose(image, [0, 3, 1, 2]), 0.98),
     "equal": (lambda: tf.equal(x, x), 0.25),
     "reduce_sum": (lambda: tf.reduce_sum(x), 0),
     "reduce_mean of columns": (lambda: tf.reduce_mean(rows, 0), 0.01),

@@ -111,6 +111,12 @@ def test_tab_completion_shows_public_names_alone(name: str) -> None:
         ("keras.utils.FeatureSpace", "Keras 3 (pip install fastgraph[keras]", "NumPy"),
         ("load_library", "numpy_function", "Use one process"),
         ("compat.v1.Session", "TensorFlow 2", "Did you mean"),
+        ("data.experimental.ServiceOptions", "Dataset.shard", "saved_model"),
+        ("data.experimental.make_saveable_from_iterator", "train.Checkpoint", "from_generator"),
+        ("experimental.dtensor.device_name", "MirroredStrategy", "gpu_device_name"),
+        ("distribute.cluster_resolver.GCEClusterResolver", "ClusterResolver", "one process"),
+        ("keras.preprocessing.text.Tokenizer", "TextVectorization", "summary"),
+        ("keras.layers.UnitNormalization", "l2_normalize", "preprocessing.Normalization"),
     ],
 )
 def test_hints_lead_somewhere(name: str, says: str, says_not: str) -> None:

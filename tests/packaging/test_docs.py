@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -172,3 +173,14 @@ def test_version_is_the_same_everywhere() -> None:
     import fastgraph
 
     assert fastgraph.__version__ in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_one_thing_has_one_figure() -> None:
+    """The README's table and the page are what the newest measurement writes; no other page states its figures."""
+    from benchmarks import report
+
+    results = json.loads(max((ROOT / "benchmarks" / "results").glob("*.json")).read_text(encoding="utf-8"))
+    shown = (ROOT / "README.md").read_text(encoding="utf-8").partition(report.BEGIN)[2].partition(report.END)[0]
+    assert shown == report.readme(results)
+    assert (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8") == report.markdown(results)
+    assert re.findall(r"\d+(?:\.\d+)?e[+-]\d+ (?:ns|us|ms|s|MB)\b", "".join(p.read_text() for p in DOCS)) == []
