@@ -408,3 +408,4 @@ def _number(value: TensorLike, what: str) -> int:
 
 _signature = inspect.signature(TensorArray.__init__)  # `__new__` takes anything, and would be what is shown
 TensorArray.__signature__ = _signature.replace(parameters=[*_signature.parameters.values()][1:])  # type: ignore[attr-defined]
+TensorArray.__fg_builtins__ = {len: lambda array: array.size()}  # type: ignore[attr-defined]

@@ -358,9 +358,14 @@ def _builtin_map(function: Callable[..., Any], *datasets: Dataset) -> Any:
     return (datasets[0] if len(datasets) == 1 else Dataset.zip(*datasets)).map(function)
 
 
+def _absolutes(dataset: Dataset) -> Any:
+    def of_element(*parts: object) -> Any:
+        return nesting.map_structure(elementwise.abs, parts[0] if len(parts) == 1 else parts)
+
+    return dataset.map(of_element)
+
+
 def _length(dataset: Dataset) -> Any:
-    if dataset.source is not None:
-        return len(dataset)
     n = dataset.cardinality()
     runtime_assertions.Assert(n >= 0, ["len requires dataset with definitive cardinality, got ", n])
     return n
@@ -380,6 +385,7 @@ def _any_or_all(name: str, deciding: bool, dataset: Dataset) -> Any:
 
 #: What Python's builtins mean for datasets in converted code, where a pass cannot be made while tracing.
 Dataset.__fg_builtins__ = {  # type: ignore[attr-defined]
+    abs: _absolutes,
     enumerate: _enumerated,
     zip: Dataset.zip,
     map: _builtin_map,

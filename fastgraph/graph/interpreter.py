@@ -265,7 +265,8 @@ def unlike_rows(node: Node) -> OpError:
 def _truth(tensor: Any, node: Node) -> bool:
     array = as_array(tensor)
     if array.size != 1:
-        raise InternalError(None, None, f"the predicate of {node.name} has shape {array.shape}")
+        text = f"the predicate of {node.name} must be a scalar, and is of shape {array.shape}"
+        raise InvalidArgumentError(None, None, text)
     return bool(array.reshape(())[()])
 
 

@@ -244,3 +244,55 @@ def test_the_gradient_of_max_goes_where_python_takes_it() -> None:
             return np.asarray(fg.convert_to_tensor(tape.gradient(y, x)))
 
         assert np.array_equal(taped(fg.function(largest)), taped(largest))
+
+
+def count_of(n: Any) -> Any:
+    return len(fg.TensorArray(fg.int32, size=n))
+
+
+def absolutes(_: Any) -> Any:
+    total = fg.constant(0)
+    pairs = fg.data.Dataset.from_tensor_slices(([-1, 2], {"a": [3, -4]}))
+    for x, y in abs(pairs):
+        total = total * 100 + 10 * x + y["a"]
+    return total
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "wanted"),
+    [
+        (lambda x: int(x), "12", np.int32(12)),
+        (lambda x: int(x, base=10), "12", np.int32(12)),
+        (lambda x: int("11", base=2) + x, 1, np.int32(4)),
+        (lambda x: float(x), ["1.5", "2"], np.float32([1.5, 2])),
+        (lambda x: range(x), -3, np.int32([])),
+        (lambda x: range(5, x), 2, np.int32([])),
+        (lambda x: range(2, x, -2), 5, np.int32([])),
+        (lambda _: len(fg.data.Dataset.range(3)), 0, np.int64(3)),
+        (count_of, 4, np.int32(4)),
+        (absolutes, 0, np.int32(1324)),
+    ],
+)
+def test_builtins_of_strings_ranges_and_containers(function: Any, given: Any, wanted: Any) -> None:
+    result = fg.function(function)(fg.constant(given)).numpy()
+    np.testing.assert_array_equal(result, wanted)
+    assert result.dtype == wanted.dtype
+
+
+def test_numbers_of_variables() -> None:
+    value = fg.Variable(3.7)
+    assert fg.function(lambda: (int(value), float(value)))()[0].numpy() == 3
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "error", "text"),
+    [
+        (lambda x: int(x, 2), "11", NotImplementedError, "base 2"),
+        (lambda x: int(x), "x", fg.errors.InvalidArgumentError, "x"),
+        (lambda x: sorted(x, key=lambda row: -row), [[4, 3], [2, 1]], ValueError, "key must be a scalar"),
+        (lambda _: len(fg.data.Dataset.range(2).repeat()), 0, fg.errors.InvalidArgumentError, "definitive cardinality"),
+    ],
+)
+def test_builtins_that_refuse(function: Any, given: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        fg.function(function)(fg.constant(given))

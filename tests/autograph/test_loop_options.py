@@ -157,3 +157,39 @@ def test_the_most_iterations_are_computed_once_before_the_loop() -> None:
         badly(fg.constant(3, fg.int64))
     with pytest.raises(fg.errors.InvalidArgumentError, match=r"maximum_iterations must be a scalar, got shape \(2,\)"):
         badly(fg.constant([3, 3]))
+
+
+def test_a_shape_that_breaks_a_given_invariant_is_said_to() -> None:
+    @fg.function
+    def grows() -> Any:
+        t = fg.constant([1])
+        for _ in fg.range(3):
+            fg.autograph.experimental.set_loop_options(shape_invariants=[(t, fg.TensorShape([1]))])
+            t = fg.range(fg.random.uniform((), 2, 3, fg.int32))
+        return t
+
+    with pytest.raises(ValueError, match=r"'t' has shape \(None,\) after one iteration, which does not conform"):
+        grows()
+
+
+def test_objects_that_a_loop_alone_gives_must_be_defined_before_it() -> None:
+    @fg.function
+    def made() -> Any:
+        while fg.constant(True):
+            v = object()
+        return v
+
+    with pytest.raises(ValueError, match="'v' must be defined before the loop"):
+        made()
+
+
+def test_a_condition_that_is_no_scalar_when_the_graph_runs() -> None:
+    @fg.function(input_signature=[fg.TensorSpec([None], fg.bool)])
+    def decided(x: Any) -> Any:
+        y = 1
+        if x:
+            y = 2
+        return y
+
+    with pytest.raises(fg.errors.InvalidArgumentError):
+        decided(fg.constant([True, False]))

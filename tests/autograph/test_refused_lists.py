@@ -352,7 +352,7 @@ def set_grows(n: Any) -> Any:
         (of_dicts_under_if, TypeError, "an element of the list 'rows' .*is a list or dict", r"tf\.stack\(element\)"),
         (of_two_shapes, ValueError, r"'values' .*have shapes \(2,\) and \(3,\)", Array),
         (of_two_shapes_under_if, ValueError, r"'values' .*have shapes \(2,\) and \(3,\)", Array),
-        (assigned_longer, TypeError, "'values' must have the same nested structure", Array),
+        (assigned_longer, TypeError, "'values' does not have the same nested structure", Array),
         (of_two_lengths, TypeError, "'values' must have the same nested structure", Array),
         (by_another_name, OUT, "appended to by another name", Array),
         (how_many_by_another_name, OUT, "appended to by another name", Array),

@@ -24,6 +24,7 @@ from fastgraph.ops import (
     reduction,
     rounding,
     sorting,
+    strings,
 )
 from fastgraph.staging.autograph.block_state import condition
 from fastgraph.staging.autograph.expressions import BUILTINS, bool_, converted, decides, decisive, stacked
@@ -32,14 +33,16 @@ from fastgraph.staging.autograph.staged_lists import StagedList
 
 
 def range_(*limits: Any) -> Any:
-    """range(...), of tensors tf.range; by a step that is a tensor, empty as Python's if the limit is behind it."""
+    """range(...), of tensors tf.range; empty as Python's where the limit is behind the start."""
     if not any(map(decides, limits)):
         return range(*limits)
-    if len(limits) == 3 and decides(limits[2]):
-        start, limit, step = creation.bounds(*limits)
+    first, last, by = (0, *limits, 1) if len(limits) == 1 else (*limits, 1)[:3]
+    start, limit, step = creation.bounds(first, last, by)
+    if decides(by):
         limit = gathering.where(step > 0, elementwise.maximum(start, limit), elementwise.minimum(start, limit))
-        return creation.range_(start, limit, step)
-    return creation.range_(*limits)
+    else:
+        limit = (elementwise.maximum if by > 0 else elementwise.minimum)(start, limit)
+    return creation.range_(start, limit, step)
 
 
 def len_(value: Any) -> Any:
@@ -63,14 +66,24 @@ def print_(*values: Any, **options: Any) -> None:
         builtins.print(*values, **options)
 
 
-def int_(value: Any = 0, *base: Any) -> Any:
-    """int(...), of a symbolic tensor a cast."""
-    return elementwise.cast(value, dtypes.int32) if decides(value) else int(value, *base)
+def int_(value: object = 0, /, base: int = 10) -> Any:
+    """int(...), of a symbolic tensor its numbers as int32: those of strings, or a cast."""
+    number = decisive(value)
+    if not decides(number):
+        return int(number) if base == 10 else int(number, base)
+    if base != 10:
+        raise NotImplementedError(f"int() of a tensor by the base {base}: a graph reads decimal numbers alone")
+    return _numbers(number, dtypes.int32)
 
 
-def float_(value: Any = 0.0) -> Any:
-    """float(...), of a symbolic tensor a cast."""
-    return elementwise.cast(value, dtypes.float32) if decides(value) else float(value)
+def float_(value: object = 0.0, /) -> Any:
+    """float(...), of a symbolic tensor its numbers as float32: those of strings, or a cast."""
+    number = decisive(value)
+    return _numbers(number, dtypes.float32) if decides(number) else float(number)
+
+
+def _numbers(value: Any, dtype: dtypes.DType) -> Any:
+    return strings.to_number(value, dtype) if value.dtype == dtypes.string else elementwise.cast(value, dtype)
 
 
 def _row_truths(values: Any) -> Any:
@@ -161,6 +174,8 @@ def sorted_(values: Any, *, key: Callable[..., Any] | None = None, reverse: bool
     if key is None:
         return sorting.sort(values, direction=direction)
     keys = map_and_scan.map_fn(converted(key), values, fn_output_signature=None)
+    if keys.shape.rank not in (None, 1):
+        raise ValueError(f"sorted by a key: a row's key must be a scalar, and is of shape {keys.shape[1:]}")
     return gathering.gather(values, sorting.argsort(keys, direction=direction, stable=True))
 
 

@@ -27,7 +27,7 @@ _HIGHER_ORDER = frozenset({
     "accumulate", "starmap", "takewhile", "dropwhile", "filterfalse", "groupby",
 })  # fmt: skip
 #: Builtins that classes may have a way of their own for: `__fg_builtins__`.
-_OF_ARGUMENTS = (enumerate, zip, map, filter, len, any, all)
+_OF_ARGUMENTS = (abs, enumerate, zip, map, filter, len, any, all)
 _DEEPEST = 3  # lists of pairs of functions, as tf.case takes
 
 # ---------------------------------------------------------------------------------------------------------------------

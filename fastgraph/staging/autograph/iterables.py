@@ -204,7 +204,8 @@ def counted(iter_: Any) -> tuple[Any, Callable[[Any], Any]] | None:
     if node.op.name != "range" or not iter_.dtype.is_integer or not node.inputs[2].aval.value:
         return None
     step = int(node.inputs[2].aval.value)
-    start, limit = (elementwise.cast(SymbolicTensor(x, iter_.trace), dtypes.int64) for x in node.inputs[:2])
+    first, last = node.inputs[0], _limit_as_given(*node.inputs[:2])
+    start, limit = (elementwise.cast(SymbolicTensor(x, iter_.trace), dtypes.int64) for x in (first, last))
     n = elementwise.subtract(limit, start)
     if step != 1:  # in int64, so that what is added does not overflow
         n = division.floordiv(elementwise.add(n, step - (1 if step > 0 else -1)), step)
@@ -215,6 +216,15 @@ def counted(iter_: Any) -> tuple[Any, Callable[[Any], Any]] | None:
             return elementwise.cast(steps if known_value(start) == 0 else elementwise.add(start, steps), iter_.dtype)
 
     return n, row
+
+
+def _limit_as_given(start: Any, limit: Any) -> Any:
+    """Return the limit of a range that was kept from lying behind its start: no iteration runs in either case."""
+    if limit.node.op.name not in ("maximum", "minimum"):
+        return limit
+    one, other = limit.node.inputs
+    same = one is start or (one.aval.value is not None and one.aval.value == start.aval.value)
+    return other if same else limit
 
 
 def _whole(source: StagedIterable, what: str) -> StagedIterable:

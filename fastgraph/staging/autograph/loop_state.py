@@ -81,6 +81,7 @@ class Carried:
     def __init__(self, name: str, value: Any, get: Callable[[], Any], put: Callable[[Any], None]) -> None:
         self.name = name
         self.sure = False  # whether every iteration defines it
+        self.has_invariant = False  # whether the user has said what its shapes may be
         self.get = get
         self.put = put
         self.before = value  # before the loop
@@ -171,12 +172,12 @@ class Carried:
                 self._define(value)
             raise Peel
         if start is not None and value is None:
-            raise ValueError(f"{told(self.name)} is a value before the loop and None at the end of an iteration")
+            raise ValueError(f"{told(self.name)} is None at the end of an iteration, and a value before the loop")
         difference = same_structure(start, value)
         if difference is not None:
             raise TypeError(
-                f"{told(self.name)} must have the same nested structure before the loop and after an iteration: it is "
-                f"{reprlib.repr(start)} before the loop and {reprlib.repr(value)} after one iteration."
+                f"{told(self.name)} does not have the same nested structure before the loop and after an iteration: it "
+                f"is {reprlib.repr(start)} before the loop and {reprlib.repr(value)} after one iteration."
                 f"{longer(start, value)}\n\n{difference}"
             )
         self._generalise(value, relax)
@@ -193,6 +194,11 @@ class Carried:
             raise Revise
 
     def _changes(self, before: Any, after: Any) -> ValueError:
+        if self.has_invariant:
+            return ValueError(
+                f"{told(self.name)} has shape {after} after one iteration, which does not conform with the shape "
+                f"invariant {before} that tf.autograph.experimental.set_loop_options has given"
+            )
         return ValueError(
             f"{told(self.name)} has shape {before} before the loop, but shape {after} after one iteration. Use "
             "tf.autograph.experimental.set_loop_options to set shape invariants."
@@ -227,6 +233,11 @@ class Carried:
                     self._tensors = None
                     raise Revise
                 if not same_leaf(leaf, value):
+                    if is_undefined(inner(self.before)):
+                        raise ValueError(
+                            f"{told(self.name)} must be defined before the loop: an iteration gives {named(leaf)}, "
+                            "which is no tensor, number or text, and the next one another"
+                        )
                     raise TypeError(
                         f"{told(self.name)} must have the same non-tensor values before the loop and after an "
                         f"iteration: it holds {named(leaf)} before and {named(value)} after one. Only tensors, "

@@ -262,7 +262,7 @@ class Loop:
         for appended in self.appended:  # a test that reads the list needs its length
             self._append_to(appended)
         try:
-            goes_on = condition(decisive(self.test(inputs[0])), f"{self.kind} statement")
+            goes_on = condition(decisive(self.test(inputs[0])), f"{self.kind} loop")
         finally:
             for appended in self.appended:
                 appended.taken_back()
@@ -418,7 +418,7 @@ class Loop:
 
     def _peel(self, counter: object) -> None:
         """Run the first iteration under a condition, and the loop after it if it ran."""
-        goes_on = condition(decisive(self.test(counter)), f"{self.kind} statement")
+        goes_on = condition(decisive(self.test(counter)), f"{self.kind} loop")
         limit = self._limit()
         if limit is not None:
             goes_on = both(comparison.less(0, limit), goes_on)
@@ -501,6 +501,7 @@ class Loop:
                             f"{tensor.shape} with which it enters the loop."
                         )
                 carried.shapes = [_dims(dims) for dims in wanted]
+                carried.has_invariant = True
                 carried.model = spec or carried.model
                 return
         raise ValueError(
