@@ -48,9 +48,10 @@ cdef extern from "core/native/jpeg_colors.h" nogil:
 
 cdef extern from "core/native/systems.h" nogil:
     int fg_system_bits()
-    int fg_solve_by_vectors(int bits, int is_double, const void* a, void* x, void* w, int64_t* order, int64_t n, int64_t k,
-                  int turned)
-    void fg_substitute_by_vectors(int bits, int is_double, const void* a, void* x, int64_t n, int64_t k, int lower, int turned)
+    int fg_solve_by_vectors(int bits, int is_double, const void* a, void* x, void* w, int64_t* order, int64_t n,
+                            int64_t k, int turned)
+    void fg_substitute_by_vectors(int bits, int is_double, const void* a, void* x, int64_t n, int64_t k, int lower,
+                                  int turned)
 
 cdef extern from *:
     """
@@ -220,8 +221,8 @@ def solved(cnp.ndarray a not None, cnp.ndarray x not None, bint turned) -> bool:
     with nogil:
         if n > SMALL:
             for m in range(p):
-                done = fg_solve_by_vectors(_bits, not single, <char*>given + m * n * n * size, <char*>found + m * n * k * size, w,
-                                 order, n, k, turned)
+                done = fg_solve_by_vectors(_bits, not single, <char*>given + m * n * n * size,
+                                           <char*>found + m * n * k * size, w, order, n, k, turned)
                 if done < 1:
                     bad = m if done == 0 else p + m
                     break
@@ -245,8 +246,8 @@ def substituted(cnp.ndarray a not None, cnp.ndarray x not None, bint lower, bint
     with nogil:
         for m in range(p):
             if n > SMALL:
-                fg_substitute_by_vectors(_bits, not single, <char*>given + m * n * n * size, <char*>found + m * n * k * size, n, k,
-                            lower, turned)
+                fg_substitute_by_vectors(_bits, not single, <char*>given + m * n * n * size,
+                                         <char*>found + m * n * k * size, n, k, lower, turned)
             elif single:
                 fg_substitute_float(<const float*>given + m * n * n, <float*>found + m * n * k, n, k, lower, turned)
             else:

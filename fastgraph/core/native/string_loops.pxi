@@ -69,7 +69,7 @@ def objects(list parts not None) -> np.ndarray:
 
 
 cdef class _Parts:
-    """Strings as they come, in memory that an array takes over in one piece: a list would count each reference twice."""
+    """Strings as they come, in memory that an array takes over in one piece: a list would count references twice."""
     cdef PyObject** items
     cdef int64_t n, room
 

@@ -39,23 +39,25 @@ static int fg_system_bits(void) {
                    : NAME##_256((const float *)a, (float *)x, __VA_ARGS__))
 
 /* See fg_solve_by_vectors of systems_of_width.h; x is float or double, w too. */
-static int fg_solve_by_vectors(int bits, int is_double, const void *a, void *x, void *w, int64_t *order, int64_t n, int64_t k,
-                     int turned) {
+static int fg_solve_by_vectors(int bits, int is_double, const void *a, void *x, void *w, int64_t *order, int64_t n,
+                               int64_t k, int turned) {
     return FG_SYSTEM_OF(fg_solve_by_vectors, w, order, n, k, turned);
 }
 
-static void fg_substitute_by_vectors(int bits, int is_double, const void *a, void *x, int64_t n, int64_t k, int lower, int turned) {
+static void fg_substitute_by_vectors(int bits, int is_double, const void *a, void *x, int64_t n, int64_t k, int lower,
+                                     int turned) {
     FG_SYSTEM_OF(fg_substitute_by_vectors, n, k, lower, turned);
 }
 
 #else /* another CPU or compiler: LAPACK */
 
 static int fg_system_bits(void) { return 0; }
-static int fg_solve_by_vectors(int bits, int is_double, const void *a, void *x, void *w, int64_t *order, int64_t n, int64_t k,
-                     int turned) {
+static int fg_solve_by_vectors(int bits, int is_double, const void *a, void *x, void *w, int64_t *order, int64_t n,
+                               int64_t k, int turned) {
     return 0;
 }
-static void fg_substitute_by_vectors(int bits, int is_double, const void *a, void *x, int64_t n, int64_t k, int lower, int turned) {}
+static void fg_substitute_by_vectors(int bits, int is_double, const void *a, void *x, int64_t n, int64_t k, int lower,
+                                     int turned) {}
 
 #endif
 #endif
