@@ -8,11 +8,10 @@
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
 #include <immintrin.h>
 
+/* Short: the inner loops are the same. */
+#pragma GCC push_options
+#pragma GCC optimize("Os")
 #define FG_LANES FG_FLOAT_512
-#include "simd_lanes.h"
-#include "systems_of_width.h"
-#include "simd_lanes_end.h"
-#define FG_LANES FG_FLOAT_256
 #include "simd_lanes.h"
 #include "systems_of_width.h"
 #include "simd_lanes_end.h"
@@ -20,10 +19,15 @@
 #include "simd_lanes.h"
 #include "systems_of_width.h"
 #include "simd_lanes_end.h"
+#define FG_LANES FG_FLOAT_256
+#include "simd_lanes.h"
+#include "systems_of_width.h"
+#include "simd_lanes_end.h"
 #define FG_LANES FG_DOUBLE_256
 #include "simd_lanes.h"
 #include "systems_of_width.h"
 #include "simd_lanes_end.h"
+#pragma GCC pop_options
 
 /* 512, 256 or 0: the vectors that this CPU has for them. */
 static int fg_system_bits(void) {

@@ -7,7 +7,7 @@
 
 /* Rows of w [n, n] exchanged and eliminated: U above, the factors of L below the diagonal; order[j]: the row that j was
  * exchanged with. Returns 1; -1 where a pivot is 0, 0 where it is not finite. */
-LOCAL int NAME(eliminated)(T *w, int64_t *order, int64_t n) {
+LOCAL __attribute__((noinline)) int NAME(eliminated)(T *w, int64_t *order, int64_t n) {
     for (int64_t j = 0; j < n; j++) {
         int64_t best = j;
         T most = w[j * n + j] < 0 ? -w[j * n + j] : w[j * n + j];
@@ -81,7 +81,8 @@ INLINE void NAME(rows_solved)(const int R, const int N, M mask, const T *a, int6
 }
 
 /* x [n, k] = b becomes what solves a x = b for such a triangle. */
-LOCAL void NAME(substituted)(const T *a, int64_t down, int64_t along, T *x, int64_t n, int64_t k, int forth, int unit) {
+LOCAL __attribute__((noinline, noclone)) void NAME(substituted)(const T *a, int64_t down, int64_t along, T *x, int64_t n,
+                                                                int64_t k, int forth, int unit) {
     for (int64_t c = 0; c < k; c += 2 * LANES) {
         int64_t some = k - c < 2 * LANES ? k - c : 2 * LANES, i = 0, at;
         M mask = MASK_OF(some > LANES ? some - LANES : some);
@@ -89,12 +90,12 @@ LOCAL void NAME(substituted)(const T *a, int64_t down, int64_t along, T *x, int6
             at = forth ? i : n - 1 - i;
             if (some > LANES && i + 4 <= n)
                 NAME(rows_solved)(4, 2, mask, a, down, along, x + c, n, k, at, forth, unit);
-            else if (some > LANES)
-                NAME(rows_solved)(1, 2, mask, a, down, along, x + c, n, k, at, forth, unit);
             else if (i + 4 <= n)
                 NAME(rows_solved)(4, 1, mask, a, down, along, x + c, n, k, at, forth, unit);
             else
-                NAME(rows_solved)(1, 1, mask, a, down, along, x + c, n, k, at, forth, unit);
+                for (int64_t v = 0; v < some; v += LANES)
+                    NAME(rows_solved)(1, 1, v + LANES < some ? MASK_OF(LANES) : mask, a, down, along, x + c + v, n, k, at,
+                                      forth, unit);
         }
     }
 }
