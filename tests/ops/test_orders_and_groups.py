@@ -128,6 +128,19 @@ def test_unique(rng: Any, dtype: str, n: int) -> None:
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("n", [0, 1, 9, 40])
+def test_searches_for_integers_that_ascend_or_not(rng: Any, side: str, n: int) -> None:
+    rows = np.sort(rng.integers(0, 30, (6, n)))
+    values = rng.integers(-2, 33, (6, 50))
+    values[::2] = np.sort(values[::2])
+    values[1] = np.sort(values[1])[::-1]
+    wanted = np.array([np.searchsorted(r, v, side) for r, v in zip(rows, values, strict=True)])
+    with flags.override(tier="last"):
+        kernel = tf.function(lambda a, b: tf.searchsorted(a, b, side))(tf.constant(rows), tf.constant(values))
+    np.testing.assert_array_equal(kernel, wanted)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
 def test_searches_with_nan_as_comparisons_have_it(rng: Any, side: str) -> None:
     rows = np.sort(rng.standard_normal((20, 9)).astype(np.float32))
     values = rng.standard_normal((20, 30)).astype(np.float32)

@@ -67,6 +67,41 @@ def test_triangles_are_substituted(rng: Any, dtype: str, n: int) -> None:
             np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [33, 62, 256, 257])
+def test_systems_of_moderate_size_by_vectors(rng: Any, dtype: str, n: int) -> None:
+    a = rng.standard_normal((2, n, n)).astype(dtype)  # whose rows are exchanged
+    for k in (1, 16, 71):
+        b = rng.standard_normal((2, n, k)).astype(dtype)
+        x = b.copy()
+        assert array_loops.solved(a, x, False) == (n <= 256)
+        for turned in (False, True):
+            whole = a.swapaxes(1, 2) if turned else a
+            found = tf.linalg.solve(a, b, adjoint=turned).numpy()
+            assert found.dtype == dtype
+            # The residual, which does not grow with the condition.
+            rest = np.abs(whole.astype(float) @ found.astype(float) - b)
+            size = np.abs(whole).max() * np.abs(found).max() * n
+            assert rest.max() <= 4 * np.finfo(dtype).eps * size
+            lower = np.tril(a) + n * np.eye(n, dtype=dtype)
+            both_ways = tf.linalg.triangular_solve(lower, b, adjoint=turned).numpy()
+            wanted = np.linalg.solve(lower.swapaxes(1, 2) if turned else lower, b.astype(float))
+            np.testing.assert_allclose(both_ways, wanted, rtol=0, atol=2e3 * np.finfo(dtype).eps * np.abs(wanted).max())
+
+
+def test_moderate_systems_without_solutions_are_told_as_ever(rng: Any) -> None:
+    a = rng.standard_normal((40, 40))
+    for bad in (np.nan, np.inf, 0.0):  # of what is not finite, and no column begins with it, something is found
+        a[:, 20] = bad
+        given = np.stack([np.eye(40), a])
+        if bad != 0:
+            assert not array_loops.solved(given, np.ones((2, 40, 3)), False)
+            continue
+        with pytest.raises(tf.errors.InvalidArgumentError, match="not invertible"):
+            tf.linalg.solve(given, np.ones((2, 40, 3)))
+    assert np.isinf(tf.linalg.triangular_solve(np.diag([1.0] * 39 + [0]), np.ones((40, 1))).numpy()[39, 0])
+
+
 def test_what_has_no_factors_is_told_as_ever() -> None:
     one = np.eye(3)
     for bad in (np.zeros((3, 3)), np.ones((3, 3)), np.full((3, 3), np.nan)):

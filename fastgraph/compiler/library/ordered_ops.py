@@ -312,19 +312,35 @@ for row in range(begin, end):
 
 
 def _search(node: Node, how: str, shapes: Shapes) -> Ordered:
-    """Where values go in sorted rows, by halving; a unit is one value. Which half is arithmetic: a jump is no guess."""
+    """Where values go in sorted rows, by halving; a unit is one value. Which half is arithmetic: a jump is no guess.
+
+    Integers, among which there is no NaN, are first looked for where the one before went, and behind that: many ascend.
+    """
     (rows, values), out = node.inputs, node.outputs[0]
     dtype, index = rows.aval.dtype.name, out.aval.dtype.name
     text = Text()
-    kept = text.load("x0[middle]", dtype)
-    before = f"not value < {kept}" if node.attrs["right"] else f"{kept} < value"
-    came = text.call("cast_bool_int64", before)
+
+    def before(place: str) -> str:
+        kept = text.load(f"x0[{place}]", dtype)
+        return f"not value < {kept}" if node.attrs["right"] else f"{kept} < value"
+
+    came = text.call("cast_bool_int64", before("middle"))
+    near = f"""
+    if first <= low <= first + n:
+        if low < first + n and {before("low")}:
+            low = low + 1
+        if (low == first or {before("low - 1")}) and (low == first + n or not ({before("low")})):
+            x2[i] = {text.call(f"cast_int64_{index}", "low - first")}
+            continue
+"""
     lines = f"""
 if rows != asking:
     return {1 << 48}
+low = -1
 for i in range(begin, end):
     value = {text.load("x1[i]", dtype)}
     first = {text.call("truncatediv_int64", "i", "m")} * n
+{near if node.inputs[0].aval.dtype.is_integer else ""}
     low = first
     left = n
     while left > 0:

@@ -8,9 +8,9 @@ cimport numpy as cnp
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.list cimport PyList_GET_ITEM
-from cpython.mem cimport PyMem_Free
+from cpython.mem cimport PyMem_Free, PyMem_RawFree, PyMem_RawRealloc
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF
+from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
@@ -46,6 +46,13 @@ cdef extern from "core/native/jpeg_colors.h" nogil:
     void fg_jpeg_colors(uint8_t* pixels, const uint8_t* cb, const uint8_t* cr, int64_t h, int64_t w, int across,
                         int down, int32_t* work)
 
+cdef extern from "core/native/systems.h" nogil:
+    int fg_system_bits()
+    int fg_solve_by_vectors(int bits, int is_double, const void* a, void* x, void* w, int64_t* order, int64_t n,
+                            int64_t k, int turned)
+    void fg_substitute_by_vectors(int bits, int is_double, const void* a, void* x, int64_t n, int64_t k, int lower,
+                                  int turned)
+
 cdef extern from *:
     """
     #include <math.h>
@@ -72,6 +79,7 @@ cdef tuple _hows = ("add", "sub", "mul", "max", "min", "segmax", "segmin")  # as
 cdef enum:
     FEW = 4096  # elements: less than giving up the GIL may cost
     SMALL = 32  # rows of a matrix that is factored here
+    MODERATE = 256  # and by vectors, of one that is solved for: larger ones leave the second cache
 
 
 def combine(str how not None, cnp.ndarray rows not None, cnp.ndarray ids not None, cnp.ndarray x not None) -> bool:
@@ -162,11 +170,14 @@ def unique(cnp.ndarray x not None) -> tuple:
     return first[:found], count[:found], where
 
 
-cdef bint _are_small(cnp.ndarray a, cnp.ndarray x) except -1:
-    """Whether these are [p, n, n] and [p, n, k] of one float type, contiguous, of at most SMALL rows."""
+cdef int _bits = fg_system_bits()
+
+
+cdef bint _are_small(cnp.ndarray a, cnp.ndarray x, int64_t most=SMALL) except -1:
+    """Whether these are [p, n, n] and [p, n, k] of one float type, contiguous, of at most so many rows."""
     if a.ndim != 3 or x.ndim != 3 or a.shape[1] != a.shape[2] or x.shape[0] != a.shape[0] or x.shape[1] != a.shape[1]:
         raise ValueError("systems of other sizes")
-    return (a.shape[1] <= SMALL and cnp.PyArray_TYPE(a) == cnp.PyArray_TYPE(x)
+    return (a.shape[1] <= most and cnp.PyArray_TYPE(a) == cnp.PyArray_TYPE(x)
             and (cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT32 or cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT64)
             and cnp.PyArray_ISBEHAVED_RO(a) and cnp.PyArray_ISBEHAVED_RO(x)
             and cnp.PyArray_IS_C_CONTIGUOUS(a) and cnp.PyArray_IS_C_CONTIGUOUS(x))
@@ -195,15 +206,27 @@ def solved(cnp.ndarray a not None, cnp.ndarray x not None, bint turned) -> bool:
     Raises: ZeroDivisionError, and x is spoilt, where a pivot is 0.
     """
     cdef double[SMALL * SMALL] room
+    cdef int64_t[MODERATE] order
     cdef void* w = <void*>room
-    if not _are_small(a, x) or not cnp.PyArray_ISWRITEABLE(x):
+    if not _are_small(a, x, MODERATE if _bits else SMALL) or not cnp.PyArray_ISWRITEABLE(x):
         return False
-    cdef int64_t p = a.shape[0], n = a.shape[1], k = x.shape[2], bad
+    cdef int64_t p = a.shape[0], n = a.shape[1], k = x.shape[2], bad = -1, m, size = a.itemsize
     cdef const void* given = cnp.PyArray_DATA(a)
     cdef void* found = cnp.PyArray_DATA(x)
     cdef bint single = cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT32
+    cdef cnp.ndarray wide = np.empty((n, n)) if n > SMALL else None
+    cdef int done
+    if n > SMALL:
+        w = cnp.PyArray_DATA(wide)
     with nogil:
-        if single:
+        if n > SMALL:
+            for m in range(p):
+                done = fg_solve_by_vectors(_bits, not single, <char*>given + m * n * n * size,
+                                           <char*>found + m * n * k * size, w, order, n, k, turned)
+                if done < 1:
+                    bad = m if done == 0 else p + m
+                    break
+        elif single:
             bad = fg_solve_float(<const float*>given, <float*>found, <float*>w, p, n, k, turned)
         else:
             bad = fg_solve_double(<const double*>given, <double*>found, <double*>w, p, n, k, turned)
@@ -214,15 +237,18 @@ def solved(cnp.ndarray a not None, cnp.ndarray x not None, bint turned) -> bool:
 
 def substituted(cnp.ndarray a not None, cnp.ndarray x not None, bint lower, bint turned) -> bool:
     """Make x what solves a x' = x for triangular a, or its transpose; False where BLAS must. f[p, n, n], f[p, n, k]."""
-    if not _are_small(a, x) or not cnp.PyArray_ISWRITEABLE(x):
+    if not _are_small(a, x, MODERATE if _bits else SMALL) or not cnp.PyArray_ISWRITEABLE(x):
         return False
-    cdef int64_t p = a.shape[0], n = a.shape[1], k = x.shape[2], m
+    cdef int64_t p = a.shape[0], n = a.shape[1], k = x.shape[2], m, size = a.itemsize
     cdef const void* given = cnp.PyArray_DATA(a)
     cdef void* found = cnp.PyArray_DATA(x)
     cdef bint single = cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT32
     with nogil:
         for m in range(p):
-            if single:
+            if n > SMALL:
+                fg_substitute_by_vectors(_bits, not single, <char*>given + m * n * n * size,
+                                         <char*>found + m * n * k * size, n, k, lower, turned)
+            elif single:
                 fg_substitute_float(<const float*>given + m * n * n, <float*>found + m * n * k, n, k, lower, turned)
             else:
                 fg_substitute_double(<const double*>given + m * n * n, <double*>found + m * n * k, n, k, lower, turned)

@@ -327,7 +327,8 @@ FG_TILES static void fg_filter_by_tiles(const fg_sweep *w, fg_filter_tile *t, in
     for (int64_t j = 0; j < blocks; j += 2, sums += 2 * s.sum) {
         const uint32_t *next = fg_block_of(w, t, laid, columns, together * pairs, fg_least(j + 1, blocks - 1));
         s.column = next - b;
-        if (w->tiles == 1) (j + 1 < blocks ? fg_pair_blocks_2 : fg_pair_blocks_1)(&s, w->f, results, b, sums);
+        if (w->tiles == 1) /* all results at once */
+            (j + 1 < blocks ? fg_pair_blocks_2 : fg_pair_blocks_1)(&s, w->f, results, b, sums);
         for (int64_t f = 0; f < f_blocks && w->tiles > 1; f += 2) {
             const uint16_t *a = results + f * s.result;
             if (j + 1 < blocks)

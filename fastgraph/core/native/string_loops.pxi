@@ -68,6 +68,42 @@ def objects(list parts not None) -> np.ndarray:
     return found
 
 
+cdef class _Parts:
+    """Strings as they come, in memory that an array takes over in one piece: a list would count references twice."""
+    cdef PyObject** items
+    cdef int64_t n, room
+
+    def __dealloc__(self):
+        cdef int64_t i
+        for i in range(self.n):
+            Py_DECREF(<object>self.items[i])
+        PyMem_RawFree(self.items)
+
+    cdef int add(self, const char* text, int64_t n) except -1:
+        cdef PyObject** more
+        if self.n == self.room:
+            more = <PyObject**>PyMem_RawRealloc(self.items, (2 * self.room + 64) * sizeof(PyObject*))
+            if more == NULL:
+                raise MemoryError("no memory for the parts of strings")
+            self.items, self.room = more, 2 * self.room + 64
+        part = PyBytes_FromStringAndSize(text, n)
+        Py_INCREF(part)
+        self.items[self.n] = <PyObject*>part
+        self.n += 1
+        return 0
+
+    cdef cnp.ndarray whole(self):
+        """All of them; from now on it has none. -> string[n]."""
+        cdef cnp.npy_intp n = self.n
+        cdef cnp.ndarray found = cnp.PyArray_SimpleNew(1, &n, cnp.NPY_OBJECT)  # of NULL
+        if n > 4096:
+            fg_keep_arenas()
+        if n:
+            memcpy(cnp.PyArray_DATA(found), self.items, n * sizeof(PyObject*))
+        self.n = 0
+        return found
+
+
 def split(cnp.ndarray words not None, bytes between not None) -> tuple:
     """All parts of strings between separators, between white space where that is empty: which (row, column) they are,
     the parts, and how many each string has. string[n] -> i64[m, 2], string[m], i64[n].
@@ -80,9 +116,9 @@ def split(cnp.ndarray words not None, bytes between not None) -> tuple:
     cdef const char* end
     cdef const char* begin
     cdef const char* cut = PyBytes_AS_STRING(between)
-    cdef list parts = []
+    cdef _Parts parts = _Parts()
     for i in range(n):
-        before = len(parts)
+        before = parts.n
         p = PyBytes_AS_STRING(<object>items[i])
         end = p + PyBytes_GET_SIZE(<object>items[i])
         if width == 0:
@@ -94,19 +130,19 @@ def split(cnp.ndarray words not None, bytes between not None) -> tuple:
                 begin = p
                 while p < end and not _is_space(p[0]):
                     p += 1
-                parts.append(PyBytes_FromStringAndSize(begin, p - begin))
+                parts.add(begin, p - begin)
         else:
             while True:
                 begin = p
                 while p + width <= end and (p[0] != cut[0] or memcmp(p, cut, width)):
                     p += 1
                 if p + width > end:
-                    parts.append(PyBytes_FromStringAndSize(begin, end - begin))
+                    parts.add(begin, end - begin)
                     break
-                parts.append(PyBytes_FromStringAndSize(begin, p - begin))
+                parts.add(begin, p - begin)
                 p += width
-        count[i] = len(parts) - before
-    return places(counts), objects(parts), counts
+        count[i] = parts.n - before
+    return places(counts), parts.whole(), counts
 
 
 def places(cnp.ndarray counts not None) -> np.ndarray:
