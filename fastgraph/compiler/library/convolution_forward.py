@@ -3,7 +3,7 @@
 Rule: a gradient to the input is the correlation of what comes back with the turned filter; with strides there is one
 such correlation for each phase of the pixels, each with the taps that its pixels see. Where a pixel has few results (an
 image of one to three channels), the lanes of vectors are terms of one sum, and the filter is laid out for that. A large
-filter lies in panels, one for each block of results: rows as far apart as a power of two share few places of the caches.
+filter lies in panels, one for each block of results: rows a power of two apart would share few places of the caches.
 """
 
 from __future__ import annotations
