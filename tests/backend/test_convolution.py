@@ -38,6 +38,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "no batch": ((0, 8, 8, 16), (3, 3, 16, 16), (1, 1), "SAME", (1, 1)),
     "one row": ((3, 1, 50, 5), (1, 7, 5, 6), (1, 3), "SAME", (1, 1)),
     "many channels": ((1, 7, 7, 128), (3, 3, 128, 200), (1, 1), "SAME", (1, 1)),
+    "panels": ((2, 7, 7, 150), (1, 1, 150, 900), (2, 2), "SAME", (1, 1)),
     "volume": ((2, 5, 6, 7, 3), (2, 3, 3, 3, 5), (1, 1, 1), "SAME", (1, 1, 1)),
     "volume, strides": ((2, 5, 6, 7, 3), (2, 3, 3, 3, 5), (2, 1, 2), "SAME", (1, 1, 1)),
     "few results": ((2, 9, 17, 20), (3, 3, 20, 3), (1, 1), "SAME", (1, 1)),
@@ -150,7 +151,7 @@ def test_one_trace_and_its_kernels_serve_all_sizes(padding: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["three to seventeen", "strides", "many channels"])
+@pytest.mark.parametrize("name", ["three to seventeen", "strides", "many channels", "panels"])
 def test_where_the_work_is_cut_changes_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from fastgraph.runtime import step_specs
 
@@ -185,6 +186,16 @@ def test_lanes_are_terms_of_a_sum_where_there_are_few_results(monkeypatch: pytes
     assert few(3, 16, turned=True) and few(1, 8, turned=True) and few(64, 3, turned=False)
     assert not few(3, 16, turned=False) and not few(16, 16, turned=True) and not few(3, 4, turned=True)
     assert not few(3, 16, turned=True, dilations=(1, 2)) and not few(3, 16, turned=True, strides=(4, 4))
+
+
+def test_large_filters_of_one_tap_are_shared_among_threads() -> None:
+    """By their panels, so that no thread reads all of them, and the gradient by its entries: rows are few there."""
+    function, given = three(CASES["panels"])
+    steps = steps_of(fg.function(function), given)
+    units = {s.nodes[0].op.name: s.extent.constant for s in steps if "block_float32" in s.kernel.imports}
+    rows = {"conv2d": 29, "conv2d_input_grad": 5} if register_blocks.width().lanes == 16 else units
+    assert {name: units[name] for name in rows} == rows
+    assert units["conv2d_filter_grad"] >= 8
 
 
 def test_a_gradient_to_a_filter_of_unknown_size_has_no_kernel_of_blocks() -> None:

@@ -21,7 +21,7 @@ from fastgraph.graph.ir import Node, Value
 
 #: Floating-point operations per nanosecond of one thread that the estimates reckon with.
 FLOPS_NS = 90.0
-_IMPORTS = ("block_float32", "few_float32", "local_float32", "pointer_float32")
+_IMPORTS = ("block_float32", "few_float32", "local_float32", "pointer_float32", "turned_block")
 
 
 def geometry(node: Node, shape_of: Callable[[Value], Any]) -> Geometry | None:
@@ -75,20 +75,22 @@ def steps(
     ending = (BIAS_RELU if node.attrs["relu"] else BIAS) if more else STORE
     noted = target.aval.shape
     kernel = Correlation(g, turned, ending, None if noted is None else noted[-2])
-    if turned or kernel.few:
-        weights = scratch("float32", g.filter_size)
-        positions = math.prod(g.window)
-        text = turned_filter(g, kernel.few) if turned else few_filter(g)
-        cost = 0.6 * g.filter_size / positions
-        made.append(_step(node, (number(filter),), number(weights), text, (), Size(positions), cost, ()))
+    if turned or kernel.few or kernel.packed:
+        weights = scratch("float32", kernel.filter_room)
+        units = math.prod(g.window) * (kernel.blocks if kernel.packed else 1)
+        text = kernel.packed_filter() if kernel.packed else turned_filter(g, kernel.few) if turned else few_filter(g)
+        cost = 0.6 * g.filter_size / units
+        made.append(_step(node, (number(filter),), number(weights), text, (), Size(units), cost, ()))
     sizes = [(number(v), 1 + k) for v in (source, target) for k in range(g.rank)]
-    rows = Size(1, tuple((number(target), k) for k in range(g.rank)))
-    flops = 2.0 * math.prod(g.window) * g.c * g.f * g.groups / (math.prod(g.strides) if turned else 1)
-    cost = flops / FLOPS_NS + 0.3 * max(g.c, g.f)
+    rows = tuple((number(target), k) for k in range(g.rank))
+    pieces = kernel.blocks if kernel.looped else 1
+    flops = 2.0 * math.prod(g.window) * g.c * g.f * g.groups / (math.prod(g.strides) if turned else 1) / pieces
+    cost = flops / FLOPS_NS + 0.3 * max(g.c, g.f) / pieces
     made.append(
         _step(
             node, (number(source), number(weights), *more), number(target), kernel.text(),
-            [Size(1, (s,)) for s in sizes], rows, cost, (Size(1, ((number(target), g.rank),)),), flops,
+            [*[Size(1, (s,)) for s in sizes], *[Size(1, rows)] * kernel.looped], Size(pieces, rows), cost,
+            (Size(1, ((number(target), g.rank),)),), flops,
         )
     )  # fmt: skip
     return made

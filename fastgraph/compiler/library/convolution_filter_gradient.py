@@ -22,7 +22,9 @@ from fastgraph.compiler.library.register_blocks import (
 
 #: Chunks of rows whose parts of a filter's gradient are added up, and floats of all of them at most.
 CHUNKS = 16
-PARTIAL = 1 << 20
+PARTIAL = 1 << 18
+#: Floats of the wider one of x and dy that the second cache holds until all entries have seen them.
+PASS = 1 << 17
 
 
 class FilterGradient:
@@ -43,7 +45,11 @@ class FilterGradient:
         self.entries = shared(entries, self.each)
         self.n_entries = entries
         self.blocks = math.prod(g.window[:-1]) * g.groups * (1 if self.joint else g.window[-1])
-        self.shares = min(self.blocks, -(-CHUNKS // self.chunks))
+        wanted = -(-CHUNKS // self.chunks)
+        # A window of few taps is shared out by its entries as well.
+        self.cut = g.groups == 1 and not self.joint
+        self.pieces = min(-(-wanted // self.blocks), max(1, entries // self.entries)) if self.cut else 1
+        self.shares = min(self.blocks, wanted) if self.pieces == 1 else self.blocks * self.pieces
 
     @property
     def units(self) -> int:
@@ -59,7 +65,7 @@ class FilterGradient:
         text("x = buffers[0]", "dy = buffers[1]", "part = buffers[2]")
         for name, value in (("c", g.c), ("f", g.f), ("chunks", self.chunks), ("shares", self.shares)):
             text.number(name, value)
-        text.number("blocks", self.blocks)
+        text.number("blocks", self.blocks * self.pieces)
         text.number("size", g.filter_size)
         groups = text.number("groups", g.groups) if g.groups > 1 else "1"
         text(f"all_c = c * {groups}", f"all_f = f * {groups}")
@@ -72,7 +78,16 @@ class FilterGradient:
         text("low = chunk * length", "high = min(low + length, total)")
         text("from_block = blocks * share // shares", "to_block = blocks * (share + 1) // shares")
         text("base = chunk * size")
-        if g.groups == 1:
+        if self.cut:
+            text.number("pieces", self.pieces)
+            text.number("runs", self.n_entries // self.entries)
+            for end in ("from", "to"):
+                first = self._run(f"({end}_block % pieces)")
+                text(f"{end}_at = base + ({end}_block // pieces * c + {first}) * f")
+            text.open("for e in range(from_at, to_at):")
+            text("part[e] = float32(0.0)")
+            text.close()
+        elif g.groups == 1:
             text("inner = size // blocks")
             text.open("for e in range(base + from_block * inner, base + to_block * inner):")
             text("part[e] = float32(0.0)")
@@ -87,10 +102,11 @@ class FilterGradient:
             text.close(3)
         text("row = low")
         text.open("while row < high:")
-        # One image (volume: one slice) after the other, so that it stays in the cache for all taps.
+        # At most one image (volume: one slice) at once, so that it stays in the cache for all taps and entries.
+        passing = text.number("passing", PASS // max(g.c, g.f))
         text(
             f"o_low = row % m{last - 1}",
-            f"o_high = min(m{last - 1}, o_low + high - row)",
+            f"o_high = min(m{last - 1}, o_low + min(high - row, max(1, {passing} // m{last})))",
             f"outer = row // m{last - 1}",
         )
         rest = "outer"
@@ -102,6 +118,9 @@ class FilterGradient:
         rest = "block"
         if g.groups > 1:
             text("group = block % groups", "taps = block // groups")
+            rest = "taps"
+        elif self.cut:
+            text("group = 0", "piece = block % pieces", "taps = block // pieces")
             rest = "taps"
         else:
             text("group = 0")
@@ -119,6 +138,10 @@ class FilterGradient:
         text("row += o_high - o_low")
         text.close()
         return text
+
+    def _run(self, piece: str) -> str:
+        """The first entry of a piece."""
+        return f"runs * {piece} // pieces * {self.entries}"
 
     def _rows(self, text: SharedText, axes: Axes) -> None:
         """`r_low`, `r_high`: the rows whose tap is inside; `x_row`, `dy_row`: where the first of them begins."""
@@ -181,9 +204,9 @@ class FilterGradient:
 
         `name`: of the number of entries that blocks of `each` take.
         """
-        g, last = self.g, self.g.rank - 1
+        last = self.g.rank - 1
         s = axes.stride(last)
-        taps = f"(block * {axes.window(last)} + {tap})" if self.joint else "block" if g.groups == 1 else "taps"
+        taps = f"(block * {axes.window(last)} + {tap})" if self.joint else "taps"
         text(f"x_at = x_row + ({low} * {s} + move) * all_c", f"dy_at = dy_row + {low} * all_f")
         text(f"to = base + {taps} * c * all_f + group * f")
         text(f"loops = (rows, {axes.stride(last - 1)} * x_line, dy_line, {high} - {low}, {s} * all_c, all_f)")
@@ -198,12 +221,19 @@ class FilterGradient:
             over_blocks(text, self.n_vectors, self.each, self.lanes, self.tail, call, looped=False)
 
         whole, rest = divmod(n_entries, each)
-        if whole:
+        if whole and self.cut:
+            text.open(f"for first in range({self._run('piece')}, {self._run('(piece + 1)')}, {each}):")
+        elif whole:
             text.open(f"for first in range(0, {text.number(name, whole * each)}, {each}):")
+        if whole:
             block("first", each)
             text.close()
+        if rest and self.cut:
+            text.open("if piece == pieces - 1:")
         if rest:
             block(text.number(name, whole * each) if whole else "0", rest)
+        if rest and self.cut:
+            text.close()
 
 
 def combined(size: int, chunks: int) -> SharedText:

@@ -2,7 +2,8 @@
 
 Rule: a gradient to the input is the correlation of what comes back with the turned filter; with strides there is one
 such correlation for each phase of the pixels, each with the taps that its pixels see. Where a pixel has few results (an
-image of one to three channels), the lanes of vectors are terms of one sum, and the filter is laid out for that.
+image of one to three channels), the lanes of vectors are terms of one sum, and the filter is laid out for that. A large
+filter lies in panels, one for each block of results: rows a power of two apart would share few places of the caches.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from fastgraph.compiler.cpu.transpose_tiles import SIDES
 from fastgraph.compiler.library.register_blocks import (
     STORE,
     Axes,
@@ -27,8 +29,10 @@ SCRATCH = 1 << 16
 #: Results of a pixel up to which lanes are the terms of one of them, where there are enough: a vector of so few results
 #: is nearly empty.
 FEW = 4
-#: Bytes of a filter from which on a block of it stays in the cache while all rows pass by, not the rows.
+#: Bytes of a filter from which on a panel of it stays in the cache while all rows pass by, not the rows.
 LARGE_FILTER = 1 << 19
+#: Side of the blocks that a filter is turned in.
+SIDE = SIDES[4]
 
 
 class Correlation:
@@ -49,7 +53,21 @@ class Correlation:
         self.few = self.merged and self.f <= FEW and g.window[-1] // self.apart * self.c >= width().lanes
         if self.few:
             self.lanes, self.each = width().lanes, self.f
+        self.blocks = -(-self.n_vectors // self.each)
+        self.looped = self.blocks > 1 and 4 * g.filter_size > LARGE_FILTER
+        self.packed = g.groups == 1 and not self.few and (turned or self.looped)
         self.options = self._options(None if pixels is None else -(-pixels // self.apart))
+
+    @property
+    def panel(self) -> int:
+        """Results of a panel of the filter."""
+        return self.each * self.lanes
+
+    @property
+    def filter_room(self) -> int:
+        """The number of elements of the filter as the kernel reads it."""
+        whole = self.g.filter_size
+        return whole // self.f * self.blocks * self.panel if self.packed else whole
 
     def fits(self) -> bool:
         """Whether the padded piece of the source has a place."""
@@ -69,7 +87,7 @@ class Correlation:
         kept, and one for rows that turn out to be short.
         """
         most = most_broadcast(self.each)
-        sizes = (14, 13, 12, 8, 4) if most >= 12 else (8, 6, 4, 2)
+        sizes = (14, 13, 12, 8, *[7] * (count is not None), 4) if most >= 12 else (8, 6, 4, 2)
         found = [n for n in sizes if n <= most and self.room(n) <= SCRATCH]
         if count is not None:
             best = min((n for n in found if n <= count), key=lambda n: -(-count // n) * self._price(n), default=1)
@@ -81,9 +99,13 @@ class Correlation:
         return max(n * self.each, 8) + 2
 
     def text(self) -> SharedText:
-        """The kernel over all rows of pixels of the result; sizes: the image that is read, the one that is written."""
+        """The kernel over all rows of pixels of the result, if `looped` those for one panel after the other.
+
+        Sizes: the image that is read, the one that is written; if `looped`, how many rows there are.
+        """
         g, rank = self.g, self.g.rank
-        text = SharedText(*[f"n{k}" for k in range(rank)], *[f"m{k}" for k in range(rank)])
+        names = [*[f"n{k}" for k in range(rank)], *[f"m{k}" for k in range(rank)], *["rows"] * self.looped]
+        text = SharedText(*names)
         axes = Axes(g, text)
         text("x = buffers[0]", "w = buffers[1]")
         text(*(["y = buffers[2]"] if self.ending == STORE else ["bias = buffers[2]", "y = buffers[3]"]))
@@ -97,11 +119,11 @@ class Correlation:
         text(f"scratch = local_float32({self._scratch()})")
         if self.apart == 1:
             self._choose(text, f"m{rank - 1}")
-        n_blocks = -(-self.n_vectors // self.each)
-        looped = n_blocks > 1 and 4 * g.filter_size > LARGE_FILTER
-        if looped:  # each block of the filter is used by all rows before the next one comes
-            text.open(f"for block in range({text.number('blocks', n_blocks)}):")
-        text.open("for i in range(begin, end):")
+        if self.looped:  # each panel of the filter is used by all rows before the next one comes
+            text.open("for unit in range(begin, end):")
+            text("block = unit // rows", "i = unit % rows")
+        else:
+            text.open("for i in range(begin, end):")
         rest = "i"
         for k in range(rank - 2, -1, -1):
             text(f"o{k} = {rest} % m{k}", f"rest{k} = {rest} // m{k}")
@@ -121,7 +143,7 @@ class Correlation:
         else:
             text("group = 0")
         self._filter_place(text, axes)
-        self._pixels(text, axes, looped)
+        self._pixels(text, axes)
         return text
 
     def _scratch(self) -> int:
@@ -171,7 +193,8 @@ class Correlation:
         `filter_row`: from one channel to the next.
         """
         g, last = self.g, self.g.rank - 1
-        text("filter_row = f" if self.turned else "filter_row = all_f", "inner = c * filter_row")
+        row = text.number("panel", self.panel) if self.packed else "f" if self.turned else "all_f"
+        text(f"filter_row = {row}", "inner = c * filter_row")
         windows = " * ".join([axes.window(k) for k in range(g.rank)]) if self.turned and g.groups > 1 else "1"
         text(f"place = group * {windows} * inner" if self.turned else "place = group * f")
         text(f"line{last - 1} = taps{last} * inner")
@@ -187,7 +210,7 @@ class Correlation:
         for k in range(last):
             text(f"place += t{k} * line{k}")
 
-    def _pixels(self, text: SharedText, axes: Axes, looped: bool) -> None:
+    def _pixels(self, text: SharedText, axes: Axes) -> None:
         """All pixels of one row: blocks straight from the source, and by way of a padded piece at its edges."""
         last = self.g.rank - 1
         reach = f"{axes.dilated(last, f'taps{last} - 1')} + 1"
@@ -222,7 +245,7 @@ class Correlation:
         for number, n in enumerate(self.options):
             last_one = number == len(self.options) - 1
             text.open("else:" if last_one and number else f"{'elif' if number else 'if'} best == {n}:")
-            self._blocks(text, n, looped)
+            self._blocks(text, n)
             text.close()
 
     def _along(self, text: SharedText, axes: Axes) -> None:
@@ -255,7 +278,7 @@ class Correlation:
             text(f"xs{k} = {line}")
             line = f"{line} * rows{k}"
 
-    def _blocks(self, text: SharedText, n: int, looped: bool) -> None:
+    def _blocks(self, text: SharedText, n: int) -> None:
         """The calls that compute n pixels, all channels."""
         if self.few:
             shape = f"({n}, {self.f}, {self.lanes}, {self.ending}, {int(self.apart == 1)})"
@@ -264,15 +287,55 @@ class Correlation:
             return
 
         def call(first: str, n_v: int, tail: int) -> str:
+            panel = f"{first} * depth" if self.packed else first
             y, target, also = (
-                name if first == "0" else f"pointer_float32({name}, {first})" for name in ("wp", "yp", "bp")
+                name if at == "0" else f"pointer_float32({name}, {at})"
+                for name, at in (("wp", "0" if first == "0" else panel), ("yp", first), ("bp", first))
             )
             return block_call(
                 n, n_v, self.lanes, tail, self.ending, "xp", y, target, "x_by, y_by", "loops",
                 "" if self.ending == STORE else also,
             )  # fmt: skip
 
-        over_blocks(text, self.n_vectors, self.each, self.lanes, self.tail, call, looped)
+        if self.packed:
+            text.number("depth", self.g.filter_size // self.f)
+        over_blocks(text, self.n_vectors, self.each, self.lanes, self.tail, call, self.looped)
+
+    def packed_filter(self) -> SharedText:
+        """The kernel that lays a filter out in panels [block][position][c][result], block by block of each position.
+
+        A turned one has the order of `turned_filter` in each.
+        """
+        g, panel = self.g, self.panel
+        text = SharedText()
+        axes = Axes(g, text)
+        text("w = buffers[0]", "y = buffers[1]")
+        for name, value in (("c", self.c), ("f", self.f), ("blocks", self.blocks), ("depth", g.filter_size // self.f)):
+            text.number(name, value)
+        text.open("for unit in range(begin, end):")
+        text("i = unit // blocks", f"first = unit % blocks * {panel}", f"wide = min({panel}, f - first)")
+        if self.turned:
+            _turned_place(text, axes, g, f"c * {panel}")
+            text("to = first * depth + place + turned", "at = (i * f + first) * c")
+            text(f"high = c // {SIDE} * {SIDE}", f"whole = wide // {SIDE} * {SIDE}")
+            text.open(f"for l in range(0, whole, {SIDE}):")
+            text.open(f"for e in range(0, high, {SIDE}):")
+            text(f"turned_block(y, to + e * {panel} + l, {panel}, w, at + l * c + e, c)")
+            text.close(2)
+            text.open("for e in range(c):")
+            text.open("for l in range(whole if e < high else 0, wide):")
+            text(f"y[to + e * {panel} + l] = w[at + l * c + e]")
+            text.close(3)
+            return text
+        text("to = first * depth + i * c * " + str(panel), "at = i * c * f + first")
+        for header, n in ((f"if wide == {panel}:", str(panel)), ("else:", "wide")):
+            text.open(header)
+            text.open("for e in range(c):")
+            text.open(f"for l in range({n}):")
+            text(f"y[to + e * {panel} + l] = w[at + e * f + l]")
+            text.close(3)
+        text.close()
+        return text
 
 
 def few_filter(g: Geometry) -> SharedText:
@@ -301,8 +364,27 @@ def turned_filter(g: Geometry, few: bool) -> SharedText:
     text("w = buffers[0]", "y = buffers[1]")
     for name, value in (("c", g.c), ("f", g.f), ("groups", g.groups), ("size", math.prod(g.window) * g.c * g.f)):
         text.number(name, value)
-    text("inner = c * f")
     text.open("for i in range(begin, end):")
+    _turned_place(text, axes, g, "c * f")
+    to = "place + turned + group * size + r * c + e"
+    if few:
+        along = f"taps{g.rank - 1}"
+        text("turned = turned // inner")
+        to = f"place + turned // {along} * {along} * inner + (e * {along} + turned % {along}) * f + r"
+    text.open("for group in range(groups):")
+    text.open("for r in range(f):")
+    text.open("for e in range(c):")
+    text(f"y[{to}] = w[(i * c + e) * f * groups + group * f + r]")
+    text.close(4)
+    return text
+
+
+def _turned_place(text: SharedText, axes: Axes, g: Geometry, inner: str) -> None:
+    """`place`: where the phase of position i of the window begins; `turned`: how far behind that i stands.
+
+    `inner`: the numbers of a position.
+    """
+    text(f"inner = {inner}")
     rest = "i"
     for k in range(g.rank - 1, 0, -1):
         text(f"k{k} = {rest} % {axes.window(k)}", f"rest{k} = {rest} // {axes.window(k)}")
@@ -318,13 +400,4 @@ def turned_filter(g: Geometry, few: bool) -> SharedText:
     text("turned = 0")
     for k in range(g.rank):
         text(f"turned = turned * taps{k} + taps{k} - 1 - k{k} // {axes.stride(k)}")
-    to = "place + turned * inner + group * size + r * c + e"
-    if few:
-        along = f"taps{g.rank - 1}"
-        to = f"place + turned // {along} * {along} * inner + (e * {along} + turned % {along}) * f + r"
-    text.open("for group in range(groups):")
-    text.open("for r in range(f):")
-    text.open("for e in range(c):")
-    text(f"y[{to}] = w[(i * c + e) * f * groups + group * f + r]")
-    text.close(4)
-    return text
+    text("turned *= inner")
