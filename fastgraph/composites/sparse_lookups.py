@@ -98,12 +98,13 @@ def counted(values: Any, weights: TensorLike | None, by_row: bool) -> tuple[Any,
             )
         flat, same = None, "'weights' and 'values' must have the same row splits."
         if weights is not None:
-            splits, others = values.nested_row_splits, weights.nested_row_splits
+            given: Any = weights
+            splits, others = values.nested_row_splits, given.nested_row_splits
             if len(splits) != len(others):
                 raise invalid(f"{same} Received {len(others)} and {len(splits)} of them")
             for own, other in zip(splits, others, strict=True):
                 assert_equal(cast(other, int64), cast(own, int64), same)
-            flat = weights.flat_values
+            flat = given.flat_values
         if not by_row:
             return None, None, values.flat_values, flat
         return cast(values.value_rowids(), int64), cast(values.nrows(), int64), values.values, flat
