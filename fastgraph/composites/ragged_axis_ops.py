@@ -25,7 +25,7 @@ from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.movement import shape
 from fastgraph.ops.reduction import reduce_sum
-from fastgraph.ops.runtime_assertions import assert_equal, assert_non_negative
+from fastgraph.ops.runtime_assertions import assert_equal, assert_non_negative, ensure_shape
 from fastgraph.ops.scatter import gather_nd
 from fastgraph.ops.segments import unsorted_segment_max, unsorted_segment_sum
 from fastgraph.ops.softmax import softmax
@@ -75,10 +75,14 @@ def bits(prim: Primitive, rt: RaggedTensor, type: DType) -> Any:
 def split_ragged(value: Any, num_or_size_splits: Any, axis: Any, num: Any) -> list[Any]:
     """tf.split of a RaggedTensor.
 
-    Raises: ValueError for an axis that is ragged or out of range, a number of pieces below 1 or not known;
-    InvalidArgumentError for sizes that do not fit.
+    Raises: ValueError for an axis that is ragged or out of range, a number of pieces below 1, not known, or
+    another than `num`; TypeError for sizes that are no integers in a row; InvalidArgumentError for sizes that do
+    not fit.
     """
     axis, given = along(axis, value.shape.rank), as_tensor(num_or_size_splits)
+    wanted = "`num_or_size_splits` must be an `int` or 1-D list or `Tensor` of integers."
+    if not given.dtype.is_integer:
+        raise TypeError(f"{wanted} Received {num_or_size_splits!s} of dtype {given.dtype.name}")
     if given.shape.rank == 0 and static_int(given) == 1:
         return [value]
     n = value.nrows() if axis == 0 else _length(value, axis)
@@ -86,13 +90,24 @@ def split_ragged(value: Any, num_or_size_splits: Any, axis: Any, num: Any) -> li
     if given.shape.rank == 0:
         count = static_int(given)
         if count is None or count < 1:
-            raise ValueError(f"`num_or_size_splits` must be a positive number, got {num_or_size_splits!s}")
+            raise ValueError(f"`num_or_size_splits` must be >=1 if it is an `int`. Received {num_or_size_splits!s}")
         assert_equal(n // count * count, n, what)
         pieces = [n // count] * count
     else:
-        count = given.shape[0] if num is None else num
-        if given.shape.rank != 1 or count is None:
-            raise ValueError(f"Cannot infer argument `num` from shape {given.shape}")
+        if given.shape.rank not in (1, None):
+            raise TypeError(f"{wanted} Received {num_or_size_splits!s}")
+        known = given.shape[0] if given.shape.rank == 1 else None
+        count = known if num is None else num
+        if count is None:
+            raise ValueError("`num` must be specified as an `int` where the size of `num_or_size_splits` is not known.")
+        if known not in (count, None):
+            raise ValueError(
+                "`num` does not match the size of `num_or_size_splits`. "
+                f"Received `num`: {num} and size of `num_or_size_splits`: {known}."
+            )
+        if known is None:
+            assert_equal(shape(given), [count], f"`num`={num} is inconsistent with `num_or_size_splits`.")
+            given = ensure_shape(given, [count])
         assert_non_negative(given, message="`num_or_size_splits` must be non-negative.")
         assert_equal(cast(reduce_sum(given), n.dtype), n, what)
         pieces = list(unstack(cast(given, n.dtype), count))

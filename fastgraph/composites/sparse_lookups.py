@@ -82,7 +82,10 @@ def counted(values: Any, weights: TensorLike | None, by_row: bool) -> tuple[Any,
                     "Argument `weights` must be a SparseTensor if `values` is a SparseTensor. Received weights="
                     f"{weights!s} of type: {type(weights).__name__}"
                 )
-            assert_equal(values.indices, weights.indices, "Indices of weights must be those of the values")
+            assert_equal(
+                weights.dense_shape, values.dense_shape, "'weights' and 'values' must have the same dense shape."
+            )
+            assert_equal(weights.indices, values.indices, "'weights' and 'values' must have the same indices.")
             weights = weights.values
         if not by_row or known_rank(values, "bincount") == 1:
             return None, None, values.values, weights
@@ -93,7 +96,15 @@ def counted(values: Any, weights: TensorLike | None, by_row: bool) -> tuple[Any,
                 "`weights` must be a RaggedTensor if `values` is a RaggedTensor. Received argument weights="
                 f"{weights!s} of type: {type(weights).__name__}."
             )
-        flat = None if weights is None else weights.flat_values
+        flat, same = None, "'weights' and 'values' must have the same row splits."
+        if weights is not None:
+            given: Any = weights
+            splits, others = values.nested_row_splits, given.nested_row_splits
+            if len(splits) != len(others):
+                raise invalid(f"{same} Received {len(others)} and {len(splits)} of them")
+            for own, other in zip(splits, others, strict=True):
+                assert_equal(cast(other, int64), cast(own, int64), same)
+            flat = given.flat_values
         if not by_row:
             return None, None, values.flat_values, flat
         return cast(values.value_rowids(), int64), cast(values.nrows(), int64), values.values, flat

@@ -535,8 +535,9 @@ def _with_gradient(body: Body, inputs: list[Any], stated: CustomGradient) -> lis
     bound = [body.lazy(each) if isinstance(each, str) else each for each in stated.bound]
 
     def backward(*dys: Any) -> list[Any]:
-        unused = [public_function("zeros_like")(each) for each in inputs[n:]]
-        made = iter(body.function(stated.function, [*dys, *unused, *bound]))
+        zeros = [public_function("zeros_like")(each) for each in inputs]  # of results without a gradient too: integers
+        given = [zero if dy is None else dy for dy, zero in zip(dys, zeros[:n], strict=True)]
+        made = iter(body.function(stated.function, [*given, *zeros[n:], *bound]))
         return [None if each is None else next(made) for each in stated.given][n:]
 
     return [*trace.custom_gradient(inputs[:n], inputs[n:], backward), *inputs[n:]]

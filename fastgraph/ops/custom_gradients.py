@@ -53,11 +53,14 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
 class _Stated:
     """A function with a gradient of its own; as a method it is bound first: the object is no argument."""
 
-    __fg_decorator__ = staticmethod(custom_gradient)  # for AutoGraph, which converts what is wrapped
-
     def __init__(self, f: Callable[..., Any]) -> None:
         functools.update_wrapper(self, f)
         self._stated = f  # `__wrapped__` may become another one
+
+    @property
+    def __fg_decorator__(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """For AutoGraph, which converts what is decorated: (the decorator, that function)."""
+        return custom_gradient, self._stated
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return _apply_custom(self._stated, args, kwargs)

@@ -56,8 +56,12 @@ class SavedGraph(ObjectGraph):
         super().__init__(root, {"signatures": signatures})
         known = {table_of(value) for value in self.objects}
         hidden = [table for table in self._tables() if table not in known]
-        if hidden:  # what only functions know
+        files = [value for value in self.objects if isinstance(value, Asset)]
+        for file in files:  # functions that were met before them have taken their paths for texts
+            self._asset(file)
+        if hidden or files:  # what only functions know
             self._known.clear()
+            self.constants.clear()
             self.untraced.clear()
             more = {f"_table_{i}": RestoredTable(table) for i, table in enumerate(hidden)}
             super().__init__(root, {"signatures": signatures, **more})

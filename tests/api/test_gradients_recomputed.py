@@ -44,6 +44,25 @@ def test_grad_pass_through(mode: Callable[..., Any]) -> None:
     np.testing.assert_allclose(dx, [2.0, 2.0, 2.0])
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_grad_pass_through_where_the_call_is_converted(mode: Callable[..., Any]) -> None:
+    def shifted(x: Any) -> Any:
+        return x + 1.0
+
+    @mode
+    def f(x: Any) -> Any:
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = fg.zeros_like(x)
+            if fg.reduce_sum(x) < 100.0:
+                y = fg.grad_pass_through(fg.round)(x) * fg.grad_pass_through(shifted)(x)
+        return y, tape.gradient(y, x)
+
+    y, dx = f(fg.constant(X))
+    np.testing.assert_allclose(y, np.round(X) * (X + 1.0))
+    np.testing.assert_allclose(dx, np.round(X) + X + 1.0)
+
+
 def test_grad_pass_through_an_assign() -> None:
     x, z = fg.Variable(2.0), fg.Variable(4.0)
     with fg.GradientTape() as tape:

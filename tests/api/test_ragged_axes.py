@@ -282,3 +282,27 @@ def test_a_variance_is_that_of_its_own_row() -> None:
     columns = fg.math.reduce_variance(fg.ragged.constant([[1.0, 2.0], [3.0], [nan]]), 0).numpy()
     assert np.isnan(columns[0]) and columns[1] == 0.0
     assert float(fg.math.reduce_variance(fg.ragged.constant([[1, 2], [3, 6]]))) == 3.5
+
+
+@pytest.mark.parametrize("lengths", [(2,), (None,), None])
+@pytest.mark.parametrize("rows", [(2, None), None])
+def test_pieces_of_sizes_that_the_run_knows(rows: Any, lengths: Any) -> None:
+    spec = [fg.RaggedTensorSpec(rows, ragged_rank=1), fg.TensorSpec(lengths, fg.int32)]
+    cut = fg.function(lambda x, sizes: fg.split(x, sizes, num=2), input_signature=spec)
+    x = R([[1.0, 2.0, 3.0], [4.0]])
+    assert [piece.to_list() for piece in cut(x, [1, 1])] == [[[1.0, 2.0, 3.0]], [[4.0]]]
+    if lengths != (2,):
+        with pytest.raises(fg.errors.InvalidArgumentError, match="inconsistent"):
+            cut(x, [1, 1, 0])
+
+
+def test_numbers_of_pieces_that_do_not_fit() -> None:
+    x = R([[1.0, 2.0, 3.0], [4.0]])
+    for sizes, num, error, text in (
+        ([1, 1], 3, ValueError, "`num` does not match"),
+        ([1.0, 1.0], None, TypeError, "integers"),
+        ([[1, 1]], 2, TypeError, "1-D list"),
+        (0, None, ValueError, ">=1"),
+    ):
+        with pytest.raises(error, match=text):
+            fg.split(x, sizes, num=num)

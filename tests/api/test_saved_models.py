@@ -597,3 +597,35 @@ def test_keys_of_empty_places_are_no_entries_of_a_loaded_table() -> None:
     keys, values = np.array([-1, 2, -2, 1, -1]), np.array([0, 0.25, 0, 0.5, 0], np.float32)
     restore_table(table, Buckets({"t-keys": keys, "t-values": values}), ["t"])  # type: ignore[arg-type]
     assert table.entries == {2: 0.25, 1: 0.5}
+
+
+def test_functions_give_the_path_of_an_asset_where_it_lies_now(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("contents")
+    model = tf.Module()
+    model.f = tf.function(lambda: model.vocabulary.asset_path, input_signature=[])  # met before the file is
+    model.vocabulary = tf.saved_model.Asset(tmp_path / "words.txt")
+    tf.saved_model.save(model, str(tmp_path / "first"))
+    (tmp_path / "words.txt").unlink()
+    again = tf.saved_model.load(str(tmp_path / "first"))
+    tf.saved_model.save(again, str(tmp_path / "second"))
+    for name, loaded in ("first", again), ("second", tf.saved_model.load(str(tmp_path / "second"))):
+        path = loaded.f().numpy().decode()
+        assert path == str(tmp_path / name / "assets" / "words.txt")
+        assert Path(path).read_text() == "contents"
+
+
+def test_stated_gradients_of_results_that_have_none(tmp_path: Path) -> None:
+    @tf.custom_gradient
+    def doubled(x: Any, n: Any) -> Any:
+        return (x, n), lambda *dys: (2.0 * dys[0], *dys[1:])
+
+    model = tf.Module()
+    signature = [tf.TensorSpec([]), tf.TensorSpec([], tf.int32)]
+    model.f = tf.function(lambda x, n: doubled(x, n), input_signature=signature)
+    for name in "first", "second":
+        tf.saved_model.save(model, str(tmp_path / name))
+        model = tf.saved_model.load(str(tmp_path / name))
+        x = tf.Variable(1.5)
+        with tf.GradientTape() as tape:
+            y, n = model.f(x, tf.constant(3))
+        assert (float(y), int(n), float(tape.gradient(y, x))) == (1.5, 3, 2.0)

@@ -267,6 +267,23 @@ def test_bincount() -> None:
         fg.sparse.bincount([-1])
 
 
+def test_weights_of_other_places_are_refused() -> None:
+    sparse = fg.sparse.from_dense
+    values, longer = sparse([[3, 0, 1], [0, 5, 4]]), sparse([[3, 0, 1], [0, 5, 4], [0, 0, 0]])
+    rows = fg.ragged.constant([[3, 0, 1], [], [5, 4]])
+    cases = [
+        (values, longer, "same dense shape"),
+        (values, sparse([[3, 0, 1], [5, 0, 4]]), "same indices"),
+        (rows, fg.ragged.constant([[3, 0, 1], [2], [5]]), "same row splits"),
+        (rows, fg.ragged.constant([[[3, 0, 1], [5, 4]]]), "same row splits"),
+    ]
+    for count in fg.sparse.bincount, fg.math.bincount:
+        for axis in (-1, None):
+            for ids, weights, text in cases:
+                with pytest.raises(InvalidArgumentError, match=text):
+                    count(ids, weights=weights, axis=axis)
+
+
 @pytest.mark.parametrize("combiner", ["sum", "mean", "sqrtn"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_embedding_lookup_sparse(combiner: str, weighted: bool) -> None:

@@ -342,7 +342,7 @@ class _Scan:
         if target is _UNKNOWN or target is _LIBRARY_VALUE or is_library(target):
             return False
         if hasattr(target, "__fg_decorator__"):
-            target = target.__wrapped__
+            _, target = target.__fg_decorator__
         function, instance = underlying(target)
         return function is not None and needs_conversion(function, instance, self.seen)
 

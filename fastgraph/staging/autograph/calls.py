@@ -41,9 +41,10 @@ def callee(function: Any) -> Any:
 
         check_not_left(function.__self__)
     overload = overloaded(function)
-    again = getattr(function, "__fg_decorator__", None)
-    if again is not None:
-        return again(autograph.convert(function.__wrapped__))
+    decorated = getattr(function, "__fg_decorator__", None)
+    if decorated is not None:
+        again, inside = decorated
+        return again(autograph.convert(inside))
     if is_higher_order(function):
         return functools.partial(_with_callbacks, overload)
     if overload is not function:
