@@ -278,7 +278,7 @@ class DistributedVariable(Variable, DistributedValues):
         def together(strategy: Any, value: TensorLike) -> Any:
             value = strategy.extended.aggregated(self._aggregation, value, self)
             self._change_all(change, method, value, read_value=False)
-            return PerReplica([copy.value() for copy in self._copies]) if read_value else None
+            return self._values_now() if read_value else None
 
         return replica.context.merge_call(together, (value,))
 
@@ -289,6 +289,10 @@ class DistributedVariable(Variable, DistributedValues):
             value = _over(convert(value, self.dtype), self.distribute_strategy.extended.count)
         self._each(change, value)
         return self._after_assign(read_value)
+
+    def _values_now(self) -> Any:
+        """What each replica has of it."""
+        return PerReplica([copy.value() for copy in self._copies])
 
     def _each(self, function: Callable[[Variable, Any], Any], value: TensorLike) -> None:
         for index, copy in enumerate(self._copies):
@@ -317,6 +321,31 @@ class SyncOnReadVariable(DistributedVariable):
     _is_mirrored = False
 
 
+_NO_AGGREGATION = (
+    "You must specify an aggregation method to update a AggregatingVariable in Replica Context. You can do so by "
+    "passing an explicit value for argument `aggregation` to tf.Variable(..)."
+)
+
+
+class AggregatingVariable(DistributedVariable):
+    """One that lies in one place for all replicas. What they assign there comes together as the aggregation says."""
+
+    @property
+    def _here(self) -> Variable:
+        return self._copies[0]
+
+    def _change_copies(self, change: Any, method: str, value: TensorLike, read_value: bool = True) -> Any:
+        replica = current()
+        if replica is not None and replica.updates:  # all make the same changes: the first one's are enough
+            return self.value() if replica.index else change(self._here, value)
+        if replica is not None and self._aggregation is VariableAggregation.NONE:
+            raise ValueError(_NO_AGGREGATION)
+        return super()._change_copies(change, method, value, read_value)
+
+    def _values_now(self) -> Any:
+        return self.value()
+
+
 def distributed(copies: Sequence[Variable], strategy: Any) -> DistributedVariable:
     """Return the Variable that these copies make."""
     on_read = copies[0].synchronization is VariableSynchronization.ON_READ
@@ -328,6 +357,6 @@ def _over(total: Any, count: int) -> Any:
     return public_function("cast")(total / public_function("cast")(count, total.dtype), total.dtype)
 
 
-for _class in (MirroredVariable, SyncOnReadVariable):
+for _class in (MirroredVariable, SyncOnReadVariable, AggregatingVariable):
     nesting.register_leaf(_class)
 TensorType.register(DistributedVariable)
