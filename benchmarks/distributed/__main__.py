@@ -39,6 +39,8 @@ QUIET = {
     "PYTHONWARNINGS": "ignore",
 }
 
+KEPT = "## Faults and bits"
+
 INTRODUCTION = """
 `pip install fastgraph[mpi]`, then `mpiexec -n 4 python PROGRAM` (under Slurm `srun`), where the program makes a
 `tf.distribute.MultiWorkerMirroredStrategy`; `TF_CONFIG` may be left out. Each process is one replica: give it its share
@@ -245,7 +247,9 @@ def main() -> None:
     page = report(sums, steps, overlap, options.note)
     print(page)
     if options.report:
-        options.report.write_text(page, encoding="utf-8")
+        before = options.report.read_text(encoding="utf-8") if options.report.exists() else ""
+        kept = before[before.index(KEPT) :] if KEPT in before else ""  # written by hand, at the end
+        options.report.write_text(page + (kept and "\n" + kept), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -501,7 +501,7 @@ class _CentralStorage(StrategyExtended):
         self._place = place
 
     @property
-    def parameter_devices(self) -> tuple[str, ...]:  # type: ignore[override]
+    def parameter_devices(self) -> tuple[str, ...]:
         """The device of Variables: one."""
         return (self._place,)
 

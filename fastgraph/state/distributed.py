@@ -151,6 +151,8 @@ _NO_SCATTER_TOGETHER = (
     "scatter_{} is only supported for mirrored variable (variable created within certain `tf.distribute.Strategy` "
     "scope) with NONE or `ONLY_FIRST_REPLICA` aggregation, got: {}."
 )
+#: What changes one copy by a value.
+Change = Callable[[Variable, Any], Any]
 _OF_ONE = (VariableAggregation.NONE, VariableAggregation.ONLY_FIRST_REPLICA)
 
 
@@ -266,7 +268,7 @@ class DistributedVariable(Variable, DistributedValues):
             raise NotImplementedError(_NO_SCATTER_TOGETHER.format(how, self._aggregation))
         return self._change_copies(lambda copy, own: copy._scatter(how, own), f"scatter_{how}", slices)
 
-    def _change_copies(self, change: Any, method: str, value: TensorLike, read_value: bool = True) -> Any:
+    def _change_copies(self, change: Change, method: str, value: TensorLike, read_value: bool = True) -> Any:
         """Change this replica's copy, or all: by what is given, or on a replica by what all of them give together."""
         replica = current()
         if replica is None:
@@ -282,7 +284,7 @@ class DistributedVariable(Variable, DistributedValues):
 
         return replica.context.merge_call(together, (value,))
 
-    def _change_all(self, change: Any, method: str, value: TensorLike, read_value: bool) -> Any:
+    def _change_all(self, change: Change, method: str, value: TensorLike, read_value: bool) -> Any:
         if not self._is_mirrored and self._aggregation is VariableAggregation.SUM:
             if method != "assign":
                 raise ValueError(_SUM_ON_READ.format(method))
@@ -291,7 +293,7 @@ class DistributedVariable(Variable, DistributedValues):
         return self._after_assign(read_value)
 
     def _values_now(self) -> Any:
-        """What each replica has of it."""
+        """The values that the replicas have now."""
         return PerReplica([copy.value() for copy in self._copies])
 
     def _each(self, function: Callable[[Variable, Any], Any], value: TensorLike) -> None:
@@ -328,13 +330,13 @@ _NO_AGGREGATION = (
 
 
 class AggregatingVariable(DistributedVariable):
-    """One that lies in one place for all replicas. What they assign there comes together as the aggregation says."""
+    """A Variable that lies in one place for all replicas. What they assign there comes together as the aggregation says."""
 
     @property
     def _here(self) -> Variable:
         return self._copies[0]
 
-    def _change_copies(self, change: Any, method: str, value: TensorLike, read_value: bool = True) -> Any:
+    def _change_copies(self, change: Change, method: str, value: TensorLike, read_value: bool = True) -> Any:
         replica = current()
         if replica is not None and replica.updates:  # all make the same changes: the first one's are enough
             return self.value() if replica.index else change(self._here, value)
