@@ -330,7 +330,7 @@ _NO_AGGREGATION = (
 
 
 class AggregatingVariable(DistributedVariable):
-    """A Variable that lies in one place for all replicas. What they assign there comes together as the aggregation says."""
+    """A Variable in one place for all replicas. What they assign to it comes together as the aggregation says."""
 
     @property
     def _here(self) -> Variable:

@@ -132,6 +132,10 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (157_250, "whole layers as raw operations, functions by device, normal numbers between ends in TensorFlow's order"),
     (157_500, "rows of comma-separated values and of caches in files are read in C, many elements at a time"),
     (157_650, "means of the windows at every place as sums along one axis after the other; short rows read whole"),
+    (
+        157_750,
+        "CentralStorageStrategy and its Variables; replicas that make other Variables are refused, as in TensorFlow",
+    ),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
