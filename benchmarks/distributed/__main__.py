@@ -39,6 +39,8 @@ QUIET = {
     "PYTHONWARNINGS": "ignore",
 }
 
+KEPT = "## Faults and bits"
+
 INTRODUCTION = """
 `pip install fastgraph[mpi]`, then `mpiexec -n 4 python PROGRAM` (under Slurm `srun`), where the program makes a
 `tf.distribute.MultiWorkerMirroredStrategy`; `TF_CONFIG` may be left out. Each process is one replica: give it its share
@@ -48,7 +50,7 @@ of the processors by `FASTGRAPH_THREADS`. How processes that fail are noticed: [
 
 def environment() -> dict[str, str]:
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    return {**os.environ, **ONE_THREAD, **QUIET, "PYTHONPATH": path}
+    return {**os.environ, **ONE_THREAD, **QUIET, "FASTGRAPH_TIER": "last", "PYTHONPATH": path}  # compiled at once
 
 
 def answer(commands: list[list[str]]) -> Any:
@@ -146,6 +148,19 @@ def hidden(overlap: dict[str, Any]) -> list[str]:
             early, late, none = (found[kind] * 1e3 for kind in ("early", "late", "none"))
             share = f"{(late - early) / (late - none):.0%}" if late > none else "-"
             lines.append(f"| {model} | {early:.2f} | {late:.2f} | {none:.2f} | {share} |")
+    lines += [
+        "",
+        "Where the time goes, by timelines of the first kind, in milliseconds from the beginning of the step: sums are "
+        "under way from the first one's beginning on, and what is computed until the last product of matrices or "
+        "convolution has ended could hide them.",
+        "",
+        "| model | the first sum begins | the last product ends | computed between them | the step ends |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for model, found in overlap.items():
+        if found and "begins" in found:
+            times = [f"{found[name] * 1e3:.2f}" for name in ("begins", "products", "meanwhile", "step")]
+            lines.append(f"| {model} | {' | '.join(times)} |")
     return lines
 
 
@@ -232,7 +247,9 @@ def main() -> None:
     page = report(sums, steps, overlap, options.note)
     print(page)
     if options.report:
-        options.report.write_text(page, encoding="utf-8")
+        before = options.report.read_text(encoding="utf-8") if options.report.exists() else ""
+        kept = before[before.index(KEPT) :] if KEPT in before else ""  # written by hand, at the end
+        options.report.write_text(page + (kept and "\n" + kept), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ class CallbackList:
             if not hasattr(callback, "set_model"):
                 raise TypeError(f"Expected callbacks, instances of tf.keras.callbacks.Callback; received: {callback!r}")
         if add_progbar and not any(isinstance(c, ProgbarLogger) for c in self.callbacks):
-            self.callbacks.insert(0, ProgbarLogger())
+            self.callbacks.append(ProgbarLogger())  # behind those that add to the logs
         self.history = next((c for c in self.callbacks if isinstance(c, History)), None)
         if add_history and self.history is None:
             self.history = History()

@@ -26,6 +26,14 @@ def export(model: Any, filepath: Any) -> None:
     save(root, filepath, signatures={"serving_default": root.serve})
 
 
+def save_spec(model: Any) -> tuple[list[Any], dict[str, Any]] | None:
+    """Return the specs of what a model is called with, ([inputs], {}); None if it is not built."""
+    try:
+        return [_specs(model)], {}
+    except ValueError:
+        return None
+
+
 def call_of(model: Any) -> Any:
     """Return how a model is called, traced to predict and to train; None if it is not built."""
     try:

@@ -329,6 +329,18 @@ class Model(Trainer, Layer):
         """Write the model as tf.keras.models.save_model does: `.keras`, or a folder."""
         save_model(self, filepath, overwrite, save_format, **kwargs)
 
+    def save_spec(self, dynamic_batch: bool = True) -> tuple[list[Any], dict[str, Any]] | None:
+        """Return the specs of what the model is called with, ([inputs], {}), for batches of any size.
+
+        None for a model that was neither called nor built. Raises NotBuiltError unless `dynamic_batch`.
+        Source: tf.keras.Model.save_spec.
+        """
+        from fastgraph.keras import exporting
+
+        if not dynamic_batch:
+            raise NotBuiltError("save_spec(dynamic_batch=False) is not built: specs are of batches of any size.")
+        return exporting.save_spec(self)
+
     def to_json(self, **kwargs: Any) -> str:
         """Return the class and config as text; `kwargs` are json.dumps's. Source: tf.keras.Model.to_json."""
         from fastgraph.keras import whole_models

@@ -122,13 +122,19 @@ def save_model(
 ) -> None:
     """Write a model: layers, how it was compiled, weights and the optimizer's. Source: tf.keras.models.save_model.
 
-    filepath: `.keras`, or a folder. Raises NotBuiltError for .h5, FileExistsError unless `overwrite`.
+    filepath: `.keras`, or a folder. Raises NotBuiltError for .h5, FileExistsError unless `overwrite`, ValueError for a
+    model that is not built and goes to a folder.
     """
     path = os.fspath(filepath)
     if path.endswith((".h5", ".hdf5")) or save_format == "h5":
         raise NotBuiltError(f"{path}: whole models are written as .keras, or as a folder; .h5 files are Keras 3's.")
     if os.path.exists(path) and not overwrite:
         raise FileExistsError(f"{path} is there already: save(..., overwrite=True) writes over it.")
+    if not path.endswith(".keras") and model.save_spec() is None:
+        raise ValueError(
+            f"Model {model!r} cannot be saved either because the input shape is not available or because the forward "
+            "pass of the model is not defined: call it, `fit` it, or give the shape of its inputs."
+        )
     shapes = getattr(model, "_shapes", None)
     whole = {
         **layers.serialize(model), "compile_config": _compiled(model),

@@ -317,7 +317,7 @@ class DistributedIterator(SteppedIterator):
         )
 
 
-def _numbered(elements: Any, start: Any = 0) -> Any:
+def _numbered(elements: DistributedDataset | DistributedIterator, start: int = 0) -> Any:
     if current_trace() is None:
         return enumerate(elements, start)
     raise NotImplementedError(

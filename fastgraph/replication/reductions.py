@@ -21,7 +21,7 @@ from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import shape
 from fastgraph.ops.nn_ops import add_n
 from fastgraph.ops.reduction import reduce_sum
-from fastgraph.state.distributed import DistributedValues
+from fastgraph.state.distributed import AggregatingVariable, DistributedValues
 from fastgraph.state.variable import VariableAggregation
 
 
@@ -52,7 +52,7 @@ def way(reduce_op: Any) -> ReduceOp:
 
 def per_replica(value: Any) -> tuple[Any, ...] | None:
     """Return the replicas' values of `value`, None where it is one for all."""
-    return value.values if isinstance(value, DistributedValues) else None
+    return value.values if isinstance(value, DistributedValues) and not isinstance(value, AggregatingVariable) else None
 
 
 def reduced(op: ReduceOp, values: Sequence[Any]) -> Any:

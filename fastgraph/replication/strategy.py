@@ -45,9 +45,16 @@ from fastgraph.replication.reductions import (
 from fastgraph.replication.replica_threads import run_replicas
 from fastgraph.staging import autograph
 from fastgraph.staging.function import BoundFunction, Function, functions_run_eagerly
-from fastgraph.state.distributed import DistributedVariable, PerReplica, distributed, regroup, select, wrapped
+from fastgraph.state.distributed import (
+    AggregatingVariable,
+    DistributedVariable,
+    PerReplica,
+    distributed,
+    regroup,
+    select,
+    wrapped,
+)
 from fastgraph.state.variable import Variable, VariableAggregation, variable_creator_scope
-
 
 #: What makes names of Variables differ that are one: a number at the end of a part.
 _NUMBER = re.compile(r"_\d+(?=/|$)")
@@ -463,6 +470,42 @@ class MirroredStrategy(Strategy):
         self._devices = tuple(device_name(0, part_of(placed(name))) for name in names)
 
 
+class CentralStorageStrategy(MirroredStrategy):
+    """Replicas on several devices, and each Variable once, on one of them.
+
+    Args:
+        compute_devices: The replicas' devices, by name. None: the CPU's first part.
+        parameter_device: Where Variables lie. None: on the only device, of several on the CPU's first part.
+
+    Raises:
+        InvalidArgumentError: A device is not there, and the CPU may not stand for it.
+        AssertionError: A device is named twice.
+
+    Source: tf.distribute.experimental.CentralStorageStrategy.
+    """
+
+    def __init__(self, compute_devices: Sequence[str] | None = None, parameter_device: str | None = None) -> None:
+        super().__init__(compute_devices or [CPU])
+        place = parameter_device or (self._devices[0] if len(self._devices) == 1 else CPU)
+        self.extended = _CentralStorage(self, device_name(0, part_of(placed(place))))
+
+    def _new(self, next_creator: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
+        with device(self.extended.parameter_devices[0]):
+            first = next_creator(**kwargs)
+        return first if isinstance(first, DistributedVariable) else AggregatingVariable([first], self)
+
+
+class _CentralStorage(StrategyExtended):
+    def __init__(self, strategy: Strategy, place: str) -> None:
+        super().__init__(strategy)
+        self._place = place
+
+    @property
+    def parameter_devices(self) -> tuple[str, ...]:
+        """The device of Variables: one."""
+        return (self._place,)
+
+
 class _NotBuilt(Strategy):
     _instead = "tf.distribute.MirroredStrategy over parts of the CPU (tf.config.set_logical_device_configuration)"
 
@@ -476,10 +519,6 @@ class TPUStrategy(_NotBuilt):
 
 class ParameterServerStrategy(_NotBuilt):
     """Workers that share Variables on other machines: not built."""
-
-
-class CentralStorageStrategy(_NotBuilt):
-    """Variables in one place and replicas on several devices: not built."""
 
 
 default = contexts.outside = _DefaultStrategy()

@@ -151,6 +151,8 @@ _NO_SCATTER_TOGETHER = (
     "scatter_{} is only supported for mirrored variable (variable created within certain `tf.distribute.Strategy` "
     "scope) with NONE or `ONLY_FIRST_REPLICA` aggregation, got: {}."
 )
+#: What changes one copy by a value.
+Change = Callable[[Variable, Any], Any]
 _OF_ONE = (VariableAggregation.NONE, VariableAggregation.ONLY_FIRST_REPLICA)
 
 
@@ -266,7 +268,7 @@ class DistributedVariable(Variable, DistributedValues):
             raise NotImplementedError(_NO_SCATTER_TOGETHER.format(how, self._aggregation))
         return self._change_copies(lambda copy, own: copy._scatter(how, own), f"scatter_{how}", slices)
 
-    def _change_copies(self, change: Any, method: str, value: TensorLike, read_value: bool = True) -> Any:
+    def _change_copies(self, change: Change, method: str, value: TensorLike, read_value: bool = True) -> Any:
         """Change this replica's copy, or all: by what is given, or on a replica by what all of them give together."""
         replica = current()
         if replica is None:
@@ -278,17 +280,21 @@ class DistributedVariable(Variable, DistributedValues):
         def together(strategy: Any, value: TensorLike) -> Any:
             value = strategy.extended.aggregated(self._aggregation, value, self)
             self._change_all(change, method, value, read_value=False)
-            return PerReplica([copy.value() for copy in self._copies]) if read_value else None
+            return self._values_now() if read_value else None
 
         return replica.context.merge_call(together, (value,))
 
-    def _change_all(self, change: Any, method: str, value: TensorLike, read_value: bool) -> Any:
+    def _change_all(self, change: Change, method: str, value: TensorLike, read_value: bool) -> Any:
         if not self._is_mirrored and self._aggregation is VariableAggregation.SUM:
             if method != "assign":
                 raise ValueError(_SUM_ON_READ.format(method))
             value = _over(convert(value, self.dtype), self.distribute_strategy.extended.count)
         self._each(change, value)
         return self._after_assign(read_value)
+
+    def _values_now(self) -> Any:
+        """The values that the replicas have now."""
+        return PerReplica([copy.value() for copy in self._copies])
 
     def _each(self, function: Callable[[Variable, Any], Any], value: TensorLike) -> None:
         for index, copy in enumerate(self._copies):
@@ -317,6 +323,31 @@ class SyncOnReadVariable(DistributedVariable):
     _is_mirrored = False
 
 
+_NO_AGGREGATION = (
+    "You must specify an aggregation method to update a AggregatingVariable in Replica Context. You can do so by "
+    "passing an explicit value for argument `aggregation` to tf.Variable(..)."
+)
+
+
+class AggregatingVariable(DistributedVariable):
+    """A Variable in one place for all replicas. What they assign to it comes together as the aggregation says."""
+
+    @property
+    def _here(self) -> Variable:
+        return self._copies[0]
+
+    def _change_copies(self, change: Change, method: str, value: TensorLike, read_value: bool = True) -> Any:
+        replica = current()
+        if replica is not None and replica.updates:  # all make the same changes: the first one's are enough
+            return self.value() if replica.index else change(self._here, value)
+        if replica is not None and self._aggregation is VariableAggregation.NONE:
+            raise ValueError(_NO_AGGREGATION)
+        return super()._change_copies(change, method, value, read_value)
+
+    def _values_now(self) -> Any:
+        return self.value()
+
+
 def distributed(copies: Sequence[Variable], strategy: Any) -> DistributedVariable:
     """Return the Variable that these copies make."""
     on_read = copies[0].synchronization is VariableSynchronization.ON_READ
@@ -328,6 +359,6 @@ def _over(total: Any, count: int) -> Any:
     return public_function("cast")(total / public_function("cast")(count, total.dtype), total.dtype)
 
 
-for _class in (MirroredVariable, SyncOnReadVariable):
+for _class in (MirroredVariable, SyncOnReadVariable, AggregatingVariable):
     nesting.register_leaf(_class)
 TensorType.register(DistributedVariable)

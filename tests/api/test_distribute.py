@@ -426,7 +426,7 @@ def test_a_timeline_says_on_which_device_a_graph_s_parts_were_put() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["TPUStrategy", "ParameterServerStrategy", "experimental.CentralStorageStrategy", "coordinator"],
+    ["TPUStrategy", "ParameterServerStrategy", "coordinator"],
 )
 def test_what_is_not_built_says_what_to_use(name: str) -> None:
     with pytest.raises(fg.errors.NotBuiltError, match="MirroredStrategy"):

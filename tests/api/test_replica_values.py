@@ -207,3 +207,59 @@ def test_replicas_of_a_graph_meet_outside_of_it(strategy: Any) -> None:
 
     assert values(fg.function(lambda: strategy.run(outside))()) == [4.0, 4.0]
     assert [float(each) for each in kept] == [3.0, 3.0]
+
+
+@pytest.fixture
+def central() -> Iterator[Any]:
+    """Two replicas whose Variables lie on a third part of the CPU."""
+    devices.divide([devices.LogicalDeviceConfiguration()] * 3)
+    yield fg.distribute.experimental.CentralStorageStrategy(["CPU:1", "CPU:2"], "CPU:0")
+    devices.divide(None)
+
+
+@pytest.mark.parametrize("how", ["eager", "graph"])
+@pytest.mark.parametrize("kind", fg.VariableAggregation)
+def test_replicas_share_a_variable_in_one_place(central: Any, kind: Any, how: str) -> None:
+    """As TensorFlow 2.21, which takes no note of `synchronization` there."""
+    run = central.run if how == "eager" else lambda f: fg.function(lambda: central.run(f))()
+    for when in (fg.VariableSynchronization.AUTO, fg.VariableSynchronization.ON_READ):
+        with central.scope():
+            v = fg.Variable([1.0, 1.0], aggregation=kind, synchronization=when)
+        assert v.device.endswith("CPU:0") and isinstance(v, fg.Variable)
+        assign = lambda v=v: v.assign(fg.fill([2], number() + 1.0))
+        if kind is fg.VariableAggregation.NONE:
+            with pytest.raises(ValueError, match="You must specify an aggregation method"):
+                run(assign)
+        else:
+            expected = {"SUM": 3.0, "MEAN": 1.5, "ONLY_FIRST_REPLICA": 1.0}[kind.name]
+            assert run(assign).numpy().tolist() == [expected] * 2  # one value, for all
+            assert v.numpy().tolist() == [expected] * 2
+        v.assign([7.0, 8.0])
+        assert [float(each[1]) for each in run(lambda v=v: v + number()).values] == [8.0, 9.0]
+        with pytest.raises(ValueError, match="cannot be reduced"):
+            central.reduce("SUM", v, axis=None)
+        assert float(central.extended.update(v, lambda own, x: own.assign_add(x), args=([2.0, 2.0],))[0]) == 9.0
+
+
+@pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
+def test_optimizers_change_a_shared_variable_once(central: Any, optimizer: str) -> None:
+    losses = {"SGD": [2.5, 1.92865026, 1.49291193], "Adam": [2.5, 2.29445171, 2.09806585]}[optimizer]  # TensorFlow's
+    last = {"SGD": [0.55234694, 1.89264405], "Adam": [0.85025936, 1.85023832]}[optimizer]
+    with central.scope():
+        w = fg.Variable([1.0, 2.0])
+        own = getattr(fg.keras.optimizers, optimizer)(0.05)
+    given = central.experimental_distribute_values_from_function(
+        lambda context: fg.constant([0.1 + context.replica_id_in_sync_group, 0.2])
+    )
+
+    def step(x: Any) -> Any:
+        with fg.GradientTape() as tape:
+            loss = fg.reduce_sum(w * x) ** 2
+        own.apply_gradients([(tape.gradient(loss, w), w)])
+        return loss
+
+    graph = fg.function(lambda: central.run(step, (given,)))
+    found = [central.reduce("SUM", each(), axis=None) for each in (lambda: central.run(step, (given,)), graph, graph)]
+    np.testing.assert_allclose([float(each) for each in found], losses, rtol=1e-6)
+    np.testing.assert_allclose(w, last, rtol=1e-6)
+    assert int(own.iterations) == 3

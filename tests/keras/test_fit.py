@@ -212,6 +212,14 @@ def test_what_is_said(capsys: Any) -> None:
     assert [line[:6] for line in capsys.readouterr().out.splitlines()] == ["3/3 [="] * 2
 
 
+def test_what_callbacks_add_to_the_logs_is_said(capsys: Any) -> None:
+    model = keras.Sequential([keras.layers.Dense(1, input_shape=(2,))])
+    model.compile("sgd", "mse")
+    rate = keras.callbacks.LearningRateScheduler(lambda epoch: 0.25)
+    model.fit(np.ones((4, 2)), np.ones((4, 1)), verbose=2, callbacks=[rate])
+    assert " - lr: 0.2500 - " in capsys.readouterr().out
+
+
 def test_a_bar_moves_on_a_terminal(capsys: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     bar = keras.utils.Progbar(3, interval=0)

@@ -45,6 +45,16 @@ def test_a_model_comes_back_and_goes_on(name: str, tmp_path: Path) -> None:
         model.save(tmp_path / name, overwrite=False)
 
 
+def test_a_model_says_what_it_is_called_with(tmp_path: Path) -> None:
+    model = keras.Sequential([keras.layers.Dense(2)])
+    assert model.save_spec() is None
+    with pytest.raises(ValueError, match="cannot be saved either because the input shape is not available"):
+        model.save(tmp_path / "folder")
+    model(fg.ones([5, 3]))
+    (found,), named = model.save_spec()
+    assert found.shape == [None, 3] and found.dtype == "float32" and named == {}
+
+
 def test_what_is_no_model_of_ours(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No file or directory found"):
         keras.models.load_model(tmp_path / "none")

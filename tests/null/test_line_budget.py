@@ -137,6 +137,10 @@ BUDGET: tuple[tuple[int, str], ...] = (
         "bfloat16 multiplied in pairs by vectors; linear systems of moderate size eliminated and substituted by vectors",
     ),
     (158_300, "memory kept above 512 MB, filters in panels, gradients of filters shared by entries"),
+    (
+        158_400,
+        "CentralStorageStrategy and its Variables; replicas that make other Variables are refused, as in TensorFlow",
+    ),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
