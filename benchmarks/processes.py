@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import json
 import subprocess
 import threading
@@ -100,6 +101,12 @@ class Worker:
             self.process.kill()
             self.process.wait()
         self.process.stdout.close()
+
+
+def tolerance(module: Any, case: str) -> float:
+    """By how much of the largest element results may differ: a module's number, or the first whose pattern fits."""
+    given: float | dict[str, float] = getattr(module, "TOLERANCE", 1e-4)
+    return given if isinstance(given, float) else next(given[each] for each in given if fnmatch.fnmatch(case, each))
 
 
 def difference(wanted: dict[str, Any], got: dict[str, Any], tolerance: float) -> str | None:

@@ -39,7 +39,7 @@ from benchmarks.peers import (
     python_of,
     takes_part,
 )
-from benchmarks.processes import READY_S, Failure, Worker, difference
+from benchmarks.processes import READY_S, Failure, Worker, difference, tolerance
 
 WORKLOADS = (
     "scalar_add", "op_gradient", "small_ops", "call", "power", "chain", "softmax_cross_entropy", "gemm",
@@ -126,7 +126,7 @@ class Field:
         if results:
             judge = "NumPy" if "NumPy" in results else next((n for n in results if n not in OWN), next(iter(results)))
             for name, arrays in results.items():
-                wrong = difference(results[judge], arrays, getattr(self.module, "TOLERANCE", 1e-4))
+                wrong = difference(results[judge], arrays, tolerance(self.module, case))
                 if wrong is None:
                     row["us"][name] = []
                 else:

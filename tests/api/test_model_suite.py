@@ -13,7 +13,7 @@ pytest.importorskip("benchmarks.run", reason="the benchmarks lie beside the test
 from benchmarks.models import FAMILIES, preprocessing
 from benchmarks.models import __main__ as programs
 from benchmarks.peers import PEERS, Driver, module_of
-from benchmarks.processes import difference
+from benchmarks.processes import difference, tolerance
 from fastgraph.core.base import flags
 
 CASES = [(name, case) for name in FAMILIES for case in module_of(f"models.{name}").CASES]
@@ -42,7 +42,7 @@ def test_a_program_runs(name: str, case: str) -> None:
         assert losses[-1] < losses[0] - 1e-4 * abs(losses[0]), losses
     else:
         eager = results(EAGER, name, case, 1)
-        assert difference(eager, found, getattr(module_of(f"models.{name}"), "TOLERANCE", 1e-4)) is None
+        assert difference(eager, found, tolerance(module_of(f"models.{name}"), case)) is None
 
 
 def test_words_become_the_numbers_that_python_gives() -> None:

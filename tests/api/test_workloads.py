@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("benchmarks.run", reason="the benchmarks lie beside the tests in a checkout")
 from benchmarks import busy, once, report, run
 from benchmarks.peers import KERAS, OWN_IN_MODE, PEERS, Driver, Peer, modes, program, takes_part
-from benchmarks.processes import Failure, Worker, difference
+from benchmarks.processes import Failure, Worker, difference, tolerance
 from benchmarks.run import WORKLOADS, Field
 
 MODULES = {name: importlib.import_module(f"benchmarks.workloads.{name}") for name in WORKLOADS}
@@ -49,7 +49,7 @@ def test_a_workload_gives_the_same_on_every_way(name: str, case: str) -> None:
             results[peer.name] = {f"{i}_{k}": a for i, each in enumerate(arrays) for k, a in enumerate(each)}
     judge, *others = results
     for other in others:
-        assert difference(results[judge], results[other], getattr(module, "TOLERANCE", 1e-4)) is None, (judge, other)
+        assert difference(results[judge], results[other], tolerance(module, case)) is None, (judge, other)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("keras") is None, reason="Keras is not installed")
