@@ -47,6 +47,17 @@ Optimizer = _unbuilt("tf.compat.v1.train.Optimizer", "a tf.keras.optimizers opti
 FeatureColumn = _unbuilt("tf.__internal__.feature_column.FeatureColumn", _LAYERS)
 DenseColumn = _unbuilt("tf.__internal__.feature_column.DenseColumn", _LAYERS)
 SequenceDenseColumn = _unbuilt("tf.__internal__.feature_column.SequenceDenseColumn", _LAYERS)
+AggregatingVariable = _unbuilt("tf.distribute's AggregatingVariable (of parameter servers)", _MIRRORED)
+
+_LOOKUP = "tf.nn.embedding_lookup, or Keras's Embedding"
+_EMBEDDING = "tf.tpu.experimental.embedding."
+EmbeddingAdagrad, EmbeddingAdam, EmbeddingFTRL, EmbeddingSGD, FeatureConfig, TableConfig, TPUEmbedding = (
+    _unbuilt(_EMBEDDING + name, _LOOKUP)
+    for name in ("Adagrad", "Adam", "FTRL", "SGD", "FeatureConfig", "TableConfig", "TPUEmbedding")
+)
+TPUEmbeddingV0 = _unbuilt(_EMBEDDING + "TPUEmbeddingV0", _LOOKUP)
+TPUEmbeddingForServing = _unbuilt(_EMBEDDING + "TPUEmbeddingForServing", _LOOKUP)
+EmbeddingFeature = _unbuilt("tf.tpu.experimental.HardwareFeature.EmbeddingFeature", _LOOKUP)
 
 #: TensorFlow's module of these classes.
 coordinator = types.SimpleNamespace(

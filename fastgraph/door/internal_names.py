@@ -50,6 +50,15 @@ MODULES = _EMPTY | {
 }
 
 
+def operation(path: str) -> Any:
+    """Return the operation that a name of `python.ops.gen_X_ops` is ("mat_mul", "MatMul"); None: none is served."""
+    module, _, name = path.rpartition(".")
+    if module not in _EMPTY or not module.startswith("python.ops.gen_"):
+        return None
+    raw_ops = importlib.import_module("fastgraph.graphdef.raw_ops")
+    return raw_ops.function(name) if name in raw_ops.names() else raw_ops.by_position(name)
+
+
 def value(path: str) -> Any:
     """Return what the table's row `path` leads to."""
     home, _, attribute = NAMES[path].partition(":")

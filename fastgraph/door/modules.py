@@ -150,9 +150,14 @@ def lookup(path: str, name: str) -> Any:
     if path.startswith("compat.v1"):
         return v1_names.value(path.removeprefix("compat.v1").lstrip("."), name)
     if path.partition(".")[0] in internal_names.FOLDERS:
+        operation = internal_names.operation(dotted)
+        if operation is not None:
+            return operation
         raise NotBuiltError(internal_names.advice(dotted))
     if path == "compat":
         return getattr(fastgraph.compat, name)
+    if path:
+        raise namespaces.missing(path, name)
     return getattr(fastgraph, name)
 
 

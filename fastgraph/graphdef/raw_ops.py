@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import numbers
+import re
 from collections import namedtuple
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -117,6 +118,40 @@ def function(op: str) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = op
     call.__doc__ = f"The operation {op} with the arguments {', '.join(keys)}. Source: tf.raw_ops.{op}."
+    call.keys, call.n_needed = keys, len(needed)  # type: ignore[attr-defined]
+    return call
+
+
+@functools.cache
+def _by_snake_names() -> dict[str, str]:
+    """Return the operations by the names that TensorFlow's own modules give them: {"mat_mul": "MatMul"}."""
+    lower = re.compile(r"(?<=[a-z0-9])(?=[A-Z])(?<!\d(?=D(?![a-z])))|(?<=[A-Z])(?=[A-Z][a-z])")  # but Conv2D: conv2d
+    return {lower.sub("_", op).lower(): op for op in names()}
+
+
+@functools.cache
+def by_position(name: str) -> Callable[..., Any] | None:
+    """Return the operation that TensorFlow's own modules call `name` ("mat_mul"), which takes arguments by position.
+
+    None where there is no such operation, or it is not served.
+    """
+    op = _by_snake_names().get(name.removeprefix("_"))  # "_max" is hidden, for Python has a max
+    if op is None:
+        return None
+    of_keywords: Any = function(op)
+    keys = of_keywords.keys
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > len(keys):
+            count = f"from {of_keywords.n_needed} to {len(keys)} positional arguments but {len(args)} were given"
+            raise TypeError(f"{name}() takes {count}")
+        for key in keys[: len(args)]:
+            if key in kwargs:
+                raise TypeError(f"{name}() got multiple values for argument {key!r}")
+        return of_keywords(**dict(zip(keys, args, strict=False)), **kwargs)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = of_keywords.__doc__
     return call
 
 

@@ -549,3 +549,66 @@ def test_a_program_for_keras_gives_tensorflows_numbers() -> None:
     wanted = [0.93965924, 0.81135446, 0.8214857, 0.88611281, 0.72520560, 0.94037235, 0.72492934, 0.80501711, 0.9325316]
     np.testing.assert_allclose(losses, [*wanted, 0.70856464], rtol=1e-5)
     np.testing.assert_allclose(predicted, [0.51400852, 0.13480268, 0.60079455], rtol=1e-5)
+
+
+def test_operations_by_the_names_of_their_modules() -> None:
+    found = answer(
+        """
+        import tensorflow as tf
+        from tensorflow.python.ops import gen_array_ops, gen_math_ops, gen_sparse_ops
+        order, values = gen_sparse_ops.sparse_reorder([[1, 0], [0, 1]], [5, 6], (2, 2))
+        found["order"] = [order.numpy().tolist(), values.numpy().tolist()]
+        found["product"] = gen_math_ops.mat_mul(tf.ones([2, 3]), tf.ones([2, 3]), False, True, name="m").numpy().tolist()
+        found["named"] = gen_math_ops.MatMul(a=tf.ones([1, 1]), b=tf.ones([1, 1])).numpy().tolist()
+        found["padded"] = gen_array_ops.pad_v2([1], [[0, 1]], 7).numpy().tolist()
+        for call in (lambda: gen_math_ops.mat_mul(1), lambda: gen_math_ops.mat_mul(1, 2, a=1),
+                     lambda: gen_math_ops.mat_mul(*range(9)), lambda: gen_math_ops.no_such_operation):
+            try:
+                call()
+            except (TypeError, NotImplementedError) as error:
+                found.setdefault("errors", []).append(f"{type(error).__name__}: {error}".partition(", which")[0])
+        """
+    )
+    assert found["order"] == [[[0, 1], [1, 0]], [6, 5]] and found["product"] == [[3.0, 3.0]] * 2
+    assert found["named"] == [[1.0]] and found["padded"] == [1, 7]
+    assert found["errors"] == [
+        "TypeError: MatMul() missing 1 required positional argument: 'b'",
+        "TypeError: mat_mul() got multiple values for argument 'a'",
+        "TypeError: mat_mul() takes from 2 to 7 positional arguments but 9 were given",
+        "NotBuiltError: tensorflow.python.ops.gen_math_ops.no_such_operation",
+    ]
+
+
+def test_what_libraries_import_and_do_not_need_is_there_or_says_so() -> None:
+    found = answer(
+        """
+        import tensorflow as tf
+        from tensorflow.python.distribute.values import AggregatingVariable, DistributedVariable
+        from tensorflow.python.eager import monitoring
+        gauge = monitoring.BoolGauge("/a/b", "whether", "label")
+        before = gauge.get_cell("x").value()
+        gauge.get_cell("x").set(True)
+        counter = monitoring.Counter("/a/c", "how often", "one", "two")
+        counter.get_cell("a", "b").increase_by(2)
+        counter.get_cell("a", "b").increase_by(1)
+        found["gauge"] = [before, gauge.get_cell("x").value(), gauge.get_cell("y").value()]
+        found["counter"] = [counter.get_cell("a", "b").value(), counter.get_cell("a", "c").value()]
+        found["classes"] = [isinstance(tf.Variable(1.0), each) for each in (AggregatingVariable, DistributedVariable)]
+        embedding = tf.tpu.experimental.embedding
+        found["tpu"] = [hasattr(embedding, "TPUEmbeddingV2"), isinstance(1, (embedding.SGD, embedding.Adam))]
+        for call in (lambda: embedding.TableConfig(3, 4), lambda: tf.tpu.constant, lambda: counter.get_cell("a")):
+            try:
+                call()
+            except Exception as error:
+                found.setdefault("errors", []).append(f"{type(error).__name__}: {error}")
+        """
+    )
+    assert (found["gauge"], found["counter"]) == ([False, True, False], [3, 0])
+    assert (found["classes"], found["tpu"]) == ([False, False], [False, False])
+    made, none, labels = found["errors"]  # type: ignore[misc]
+    assert made == (
+        "NotBuiltError: tf.tpu.experimental.embedding.TableConfig is not built. Use tf.nn.embedding_lookup, or Keras's "
+        "Embedding."
+    )
+    assert none.startswith("AttributeError: module ") and "has no attribute 'constant'" in none
+    assert labels == "ValueError: The metric /a/c has the labels one, two; got 1 value(s)."
