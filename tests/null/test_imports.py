@@ -22,7 +22,7 @@ BY_NAME = {
     "api.namespaces": 3,  # the table of public names, and what pickle finds by them
     "core.base.deferred_signals": 2,  # what every other late import of a public name goes through
     "core.tensor": 1,  # methods of tensors that few programs ask for
-    "door.internal_names": 1, "door.modules": 4, "door.v1_names": 1,  # tables of names, as the public ones
+    "door.internal_names": 2, "door.modules": 4, "door.v1_names": 1,  # tables of names, as the public ones
     "replication.communication": 1, "unittests.case": 2, "unittests.running": 1,  # extras
 }  # fmt: skip
 
