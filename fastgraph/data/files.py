@@ -75,9 +75,18 @@ class GFile:
         """Write text, or bytes."""
         self._opened().write(file_content)
 
-    def seek(self, offset: int, whence: int = 0) -> None:
-        """Go to a position: from the beginning (0), from here (1), from the end (2)."""
-        self._opened().seek(offset, whence)
+    def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
+        """Go to a position: from the beginning (0), from here (1), from the end (2). `position`: its older name.
+
+        Raises TypeError where neither is given.
+        """
+        at, file = offset if position is None else position, self._opened()
+        if at is None:
+            raise TypeError("seek(): offset argument required")
+        if whence:  # Python's files of text go nowhere else from here
+            file.seek(0, whence)
+            at += file.tell()
+        file.seek(at)
 
     def tell(self) -> int:
         """Return the position."""

@@ -58,10 +58,8 @@ bitwise_not = unary("bitwise_not", lambda x: (ops.logical_not if x.dtype.is_bool
 conj = unary("conj", "conj", to_float=False)
 conjugate = unary("conjugate", "conj", to_float=False)
 fabs = unary("fabs", "abs", to_float=False)
-imag = unary("imag", "imag", to_float=False)
 negative = unary("negative", "negative", to_float=False)
 positive = unary("positive", lambda x: x, to_float=False)
-real = unary("real", "real", to_float=False)
 reciprocal = unary("reciprocal", "reciprocal", to_float=False)
 signbit = unary("signbit", lambda x: ops.zeros_like(x) if x.dtype.is_bool else x < 0, to_float=False)
 square = unary("square", "square", to_float=False)
@@ -137,6 +135,16 @@ def divmod(x1: TensorLike, x2: TensorLike) -> tuple[Tensor, Tensor]:
 def rad2deg(x: TensorLike) -> Tensor | Any:
     """Return radians in degrees. f[*s] -> f[*s]."""
     return x * (180.0 / math.pi)  # type: ignore[operator]
+
+
+def real(val: TensorLike) -> Tensor:
+    """Return the real part of each element. t[*s] -> real[*s]."""
+    return ops.real(tensor(val))
+
+
+def imag(val: TensorLike) -> Tensor:
+    """Return the imaginary part of each element. t[*s] -> real[*s]."""
+    return ops.imag(tensor(val))
 
 
 def angle(z: TensorLike, deg: bool = False) -> Tensor:

@@ -268,3 +268,20 @@ def test_numbers_in_csv_are_rounded_once(rng: np.random.Generator) -> None:
     with np.errstate(invalid="ignore", over="ignore"):
         least = np.abs(near.astype(np.longdouble) - exact).min(0) >= np.abs(found.astype(np.longdouble) - exact)
     assert (least | ~np.isfinite(found)).all()
+
+
+def test_files_go_to_places_counted_from_anywhere(tmp_path: Any) -> None:
+    path = tmp_path / "text"
+    path.write_text("abcdef")
+    for mode, found in (("r", ["c", "e", "f"]), ("rb", [b"c", b"e", b"f"])):
+        with io.gfile.GFile(str(path), mode) as file:
+            file.seek(2)
+            read = [file.read(1)]
+            file.seek(1, 1)
+            read.append(file.read(1))
+            file.seek(-1, whence=2)
+            assert [*read, file.read(1)] == found and file.tell() == 6
+            file.seek(position=3)
+            assert file.tell() == 3
+            with pytest.raises(TypeError, match="offset argument required"):
+                file.seek()

@@ -151,9 +151,9 @@ class DType:
         """Whether `other` is this type."""
         return other is self
 
-    def most_specific_common_supertype(self, others: Any) -> DType | None:
-        """This type if all `others` are this type, else None."""
-        return self if all(other is self for other in others) else None
+    def most_specific_common_supertype(self, types: Any) -> DType | None:
+        """This type if all `types` are this type, else None."""
+        return self if all(each is self for each in types) else None
 
     def __eq__(self, other: object) -> bool:
         if self is other:

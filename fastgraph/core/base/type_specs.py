@@ -310,9 +310,9 @@ class TensorSpec(TypeSpec):
     def _serialize(self) -> tuple[Any, ...]:
         return self._shape, self._dtype, self._name
 
-    def is_compatible_with(self, spec_or_value: object) -> bool:
+    def is_compatible_with(self, spec_or_tensor: object) -> bool:
         """Return whether a tensor (or a spec) has this dtype and could have this shape."""
-        dtype, shape = getattr(spec_or_value, "dtype", None), getattr(spec_or_value, "shape", None)
+        dtype, shape = getattr(spec_or_tensor, "dtype", None), getattr(spec_or_tensor, "shape", None)
         if not isinstance(dtype, (DType, np.dtype)) or shape is None:
             return False
         return self._dtype == dtype and compatible(self._shape._dims, as_dims(shape))
