@@ -26,7 +26,8 @@ def format(template: builtins.str, inputs: TensorLike, placeholder: builtins.str
 def join(inputs: Iterable[TensorLike], separator: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """Strings at the same place of a list of tensors, joined; scalars go with all. string[*s]... -> string[*s].
 
-    Raises: InvalidArgumentError if shapes differ. Source: tf.strings.join."""
+    Raises: InvalidArgumentError if shapes differ; ValueError for a tensor of another dtype beside Python's strings in
+    eager mode. Source: tf.strings.join."""
 def length(input: TensorLike, unit: builtins.str = 'BYTE', name: builtins.str | None = None) -> Tensor:
     """The length of each string, in bytes or, with unit "UTF8_CHAR", in characters. string[*s] -> i32[*s].
 
