@@ -60,9 +60,8 @@ def padded_left(x: Tensor, n: int) -> Any:
     if rank is not None and isinstance(n, int):
         return ops.reshape(x, ops.concat([[1] * (n - rank), ops.shape(x)], 0)) if rank < n else x
     dims = ops.shape(x)
-    return ops.reshape(
-        x, ops.concat([ops.ones([ops.maximum(ops.cast(n, "int64") - ops.size(dims, "int64"), 0)], "int32"), dims], 0)
-    )
+    more = ops.maximum(ops.cast(n, "int64"), 0) - ops.size(dims, "int64")  # the least int64 has no room for a rank less
+    return ops.reshape(x, ops.concat([ops.ones([ops.maximum(more, 0)], "int32"), dims], 0))
 
 
 def _extents(shape: Any) -> Any:

@@ -18,6 +18,7 @@ from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import (
     as_tensor,
+    has_dtype,
     holds_int64,
     known_value,
     named,
@@ -220,7 +221,9 @@ def broadcast_gradient_args(s0: TensorLike, s1: TensorLike, name: str | None = N
     i[m], i[n] -> i[k], i[l]. Raises: InvalidArgumentError if the shapes do not broadcast.
     Source: tf.raw_ops.BroadcastGradientArgs.
     """
-    x, y = (convert_to_tensor(each, dtype_hint=int32) for each in (s0, s1))
+    given: tuple[Any, Any] = (s0, s1)
+    own = next((each.dtype for each in given if has_dtype(each)), int32)
+    x, y = (convert_to_tensor(each, own) for each in given)
     known = known_value(x), known_value(y)
     if known[0] is not None and known[1] is not None:
         return SummedAxes(*map(convert_to_tensor, _summed_axes(known[0], known[1])))

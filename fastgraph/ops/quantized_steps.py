@@ -24,6 +24,7 @@ from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import reshape
 from fastgraph.ops.reduction import reduce_max, reduce_min
 from fastgraph.ops.rounding import floor, rint
+from fastgraph.ops.runtime_checks import checked
 
 MODES = ("MIN_COMBINED", "MIN_FIRST", "SCALED")
 _MOST = float(np.finfo(np.float32).max)
@@ -209,4 +210,13 @@ def quantized_concat(
         _steps(_from_first(_to_first(cast(part, float32), first, last, dtype), low, high, dtype), dtype)
         for part, first, last in zip(parts, lows, highs, strict=True)
     ]
-    return QuantizeOutput(concat(again, as_tensor(concat_dim, int32)), low, high)
+    rank, axis = parts[0].shape.rank, as_tensor(concat_dim, int32)
+    if rank is not None:
+        text = (
+            f"ConcatOp : Expected concatenating dimensions in the range [0, {rank}), but got {{}} [Op:QuantizedConcat]"
+        )
+        number = known_value(axis)
+        if number is not None and np.ndim(number) == 0 and not 0 <= number < rank:
+            raise invalid(text.format(number))
+        axis = cast(checked(axis, 0, rank - 1, text), int32)
+    return QuantizeOutput(concat(again, axis), low, high)

@@ -314,7 +314,8 @@ def test_sizes_of_crops_that_only_a_run_knows() -> None:
 def test_numbers_of_numpys_functions_that_are_tensors() -> None:
     tnp, x = tf.experimental.numpy, tf.reshape(tf.range(6.0), [2, 3])
     assert tnp.array(x, ndmin=tf.constant(7)).shape == (1, 1, 1, 1, 1, 2, 3)
-    assert tf.function(lambda n: tnp.array(x, ndmin=n))(tf.constant(3)).shape == (1, 2, 3)
+    for least, shape in ((tf.constant(3), (1, 2, 3)), (tf.constant(-(2**63), tf.int64), (2, 3))):
+        assert tf.function(lambda n: tnp.array(x, ndmin=n))(least).shape == shape
     assert tnp.take_along_axis(x, [[2, 0], [1, -1]], tf.constant(1)).numpy().tolist() == [[2.0, 0.0], [4.0, 5.0]]
     for kind in ("int32", "int64"):
         assert _agree(lambda n, m, k: tnp.tri(n, m, k), *np.array([2, 3, 1], kind)) == [[1, 1, 0], [1, 1, 1]]
@@ -322,6 +323,29 @@ def test_numbers_of_numpys_functions_that_are_tensors() -> None:
     for f in (tnp.swapaxes, tf.function(tnp.swapaxes)):
         with pytest.raises(tf.errors.InvalidArgumentError, match="2 is no axis"):
             f(x, 0, tf.constant(2))
+
+
+def test_summed_axes_of_a_list_and_a_tensor() -> None:
+    axes = tf.function(lambda n: tuple(tf.raw_ops.BroadcastGradientArgs(s0=[2, 1, 1], s1=n)))
+    for call in (axes, axes.python_function):
+        for kind in (tf.int32, tf.int64):
+            with flags.override(tier="last"):
+                made = call(tf.constant([5, 1], kind))
+            assert [each.numpy().tolist() for each in made] == [[1, 2], [0, 2]]
+            assert {each.dtype for each in made} == {kind}
+
+
+def test_steps_are_joined_along_axes_from_0_on() -> None:
+    x = tf.bitcast(tf.constant([[3, 4]], tf.uint8), tf.quint8)
+
+    def joined(n: Any) -> Any:
+        return tf.cast(tf.quantization.quantized_concat(n, [x, x], [0.0] * 2, [1.0] * 2)[0], tf.int32)
+
+    for call in (joined, tf.function(joined)):
+        assert call(tf.constant(1)).numpy().tolist() == [[3, 4, 3, 4]]
+        for axis in (-1, 2, tf.constant(-1)):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=r"in the range \[0, 2\), but got"):
+                call(axis)
 
 
 def test_axes_that_ranges_of_quantization_have_not() -> None:
