@@ -124,8 +124,8 @@ def extensions() -> list[Extension]:
         source = path.relative_to(ROOT)
         depends = headers_of(path)
         # Only loops of C gain by being aligned.
-        packed = (path.stem in OF_CALLS or not depends) and not DEBUG and not SANITIZE
-        less = [f"-falign-{each}=1" for each in ("functions", "jumps", "labels", "loops") if packed]
+        places = ("functions", "jumps", "labels", "loops")[: 4 if path.stem in OF_CALLS or not depends else 3]
+        less = [] if DEBUG or SANITIZE else [f"-falign-{each}=1" for each in places]
         if path.stem in WRITTEN_OUT and not DEBUG and not SANITIZE:
             less = ["-O3"]
         found.append(

@@ -8,21 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.compiler.cpu.loader import Library
+from fastgraph.compiler.cpu.loader import PROTOTYPE, Library
 from fastgraph.compiler.cpu.target import kernel_key, symbol
 from fastgraph.compiler.program.kernel_spec import KernelSpec
 
 _NAMES = "abcdefgh"
-#: The kernel ABI: what the executor calls at a kernel's address.
-PROTOTYPE = ctypes.CFUNCTYPE(
-    ctypes.c_int32,
-    ctypes.POINTER(ctypes.c_int64),  # status
-    ctypes.POINTER(ctypes.c_void_p),  # excinfo
-    ctypes.POINTER(ctypes.c_void_p),  # buffers
-    ctypes.POINTER(ctypes.c_int64),  # sizes
-    ctypes.c_int64,  # begin
-    ctypes.c_int64,  # end
-)
 
 
 def call(address: int, buffers: list[int], sizes: list[int], begin: int, end: int) -> int:

@@ -96,3 +96,15 @@ def _elf_undefined(code: bytes) -> Iterator[str]:
             if section == 0 and name_at:
                 end = code.index(b"\0", strings + name_at)
                 yield code[strings + name_at : end].decode()
+
+
+#: The kernel ABI, for tools that call a kernel themselves; the executor calls the address directly.
+PROTOTYPE = ctypes.CFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.POINTER(ctypes.c_int64),  # status
+    ctypes.POINTER(ctypes.c_void_p),  # excinfo
+    ctypes.POINTER(ctypes.c_void_p),  # buffers
+    ctypes.POINTER(ctypes.c_int64),  # sizes
+    ctypes.c_int64,  # begin
+    ctypes.c_int64,  # end
+)
