@@ -35,3 +35,18 @@ def test_the_page_names_every_attribute_that_rooms_ask_objects_for() -> None:
     asked = {name for path in sources for name in protocol.findall(path.read_text(encoding="utf-8"))}
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     assert asked == set(protocol.findall(page))
+
+
+def test_the_page_names_every_module_below_the_graphs_that_writes_into_a_trace() -> None:
+    layers = [members for _, members in LAYERS]
+    below = {
+        member for members in layers[: next(i for i, m in enumerate(layers) if "graph." in m)] for member in members
+    }
+    found = set()
+    for path in PACKAGE.rglob("*.p[yx]*"):
+        name = str(path.relative_to(PACKAGE).with_suffix(""))
+        if f"{path.parent.relative_to(PACKAGE)}.".replace("/", ".") in below and path.suffix != ".pyi":
+            if re.search(r"\btrace\.[a-z_]+ [+]?= ", path.read_text(encoding="utf-8")):
+                found.add(name)
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert "core/tape/rules" in found and not {name for name in found if f"`{name}`" not in page}
