@@ -210,6 +210,7 @@ def replaced(rows: list[dict[str, Any]], row: dict[str, Any]) -> list[dict[str, 
         row = {**row, "begun": earlier["begun"]}
     kept = [each for each in rows if (each["workload"], each["case"]) != key]
     order = [(f"models.{name}", case) for name in FAMILIES for case in module_of(f"models.{name}").CASES]
+    kept = [each for each in kept if (each["workload"], each["case"]) in order]  # programs that there are no more
     return sorted([*kept, row], key=lambda each: order.index((each["workload"], each["case"])))
 
 
