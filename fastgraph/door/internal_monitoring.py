@@ -11,10 +11,10 @@ from typing import Any
 class Cell:
     """One value of a metric."""
 
-    def __init__(self, value: Any) -> None:
-        self._value = value
+    def __init__(self, value: object) -> None:
+        self._value: Any = value
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         """Note a value."""
         self._value = value
 

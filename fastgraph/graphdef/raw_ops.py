@@ -141,7 +141,7 @@ def by_position(name: str) -> Callable[..., Any] | None:
     of_keywords: Any = function(op)
     keys = of_keywords.keys
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         if len(args) > len(keys):
             count = f"from {of_keywords.n_needed} to {len(keys)} positional arguments but {len(args)} were given"
             raise TypeError(f"{name}() takes {count}")
