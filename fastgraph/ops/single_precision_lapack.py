@@ -6,6 +6,7 @@ left to NumPy, whose loops over stacks are in C and need no SciPy.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -105,7 +106,8 @@ def _each(function: Callable[..., Any], *stacks: Array) -> list[Array]:
     lead = stacks[0].shape[:-2]
     if not lead:
         return [np.ascontiguousarray(part) for part in function(*stacks)]
-    matrices = zip(*(x.reshape((-1, *x.shape[-2:])) for x in stacks), strict=True)
+    n = math.prod(lead)  # not -1: right sides without columns have no elements to count by
+    matrices = zip(*(x.reshape((n, *x.shape[-2:])) for x in stacks), strict=True)
     parts = zip(*(function(*each) for each in matrices), strict=True)
     return [np.ascontiguousarray(np.stack(part)).reshape(lead + part[0].shape) for part in parts]
 

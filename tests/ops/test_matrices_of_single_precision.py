@@ -83,3 +83,10 @@ def test_transposed_and_broadcast_operands() -> None:
     twice = np.broadcast_to(h, (2, N, N))
     check(tf.linalg.cholesky(twice), np.stack([wanted, wanted]), "float32")
     check(tf.linalg.inv(h.T), np.linalg.inv(h.T.astype("float64")), "float32")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+@pytest.mark.parametrize("lead", [(), (1,), (2, 3)])
+def test_systems_without_right_sides(dtype: str, lead: tuple[int, ...]) -> None:
+    matrices = np.broadcast_to(np.eye(300, dtype=dtype), (*lead, 300, 300))
+    assert tf.linalg.solve(matrices, np.zeros((*lead, 300, 0), dtype)).shape == (*lead, 300, 0)
