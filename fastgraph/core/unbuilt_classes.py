@@ -47,7 +47,6 @@ Optimizer = _unbuilt("tf.compat.v1.train.Optimizer", "a tf.keras.optimizers opti
 FeatureColumn = _unbuilt("tf.__internal__.feature_column.FeatureColumn", _LAYERS)
 DenseColumn = _unbuilt("tf.__internal__.feature_column.DenseColumn", _LAYERS)
 SequenceDenseColumn = _unbuilt("tf.__internal__.feature_column.SequenceDenseColumn", _LAYERS)
-AggregatingVariable = _unbuilt("tf.distribute's AggregatingVariable (of parameter servers)", _MIRRORED)
 
 _LOOKUP = "tf.nn.embedding_lookup, or Keras's Embedding"
 _EMBEDDING = "tf.tpu.experimental.embedding."

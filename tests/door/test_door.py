@@ -593,7 +593,11 @@ def test_what_libraries_import_and_do_not_need_is_there_or_says_so() -> None:
         counter.get_cell("a", "b").increase_by(1)
         found["gauge"] = [before, gauge.get_cell("x").value(), gauge.get_cell("y").value()]
         found["counter"] = [counter.get_cell("a", "b").value(), counter.get_cell("a", "c").value()]
+        parts = [tf.config.LogicalDeviceConfiguration()] * 2
+        tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], parts)
         found["classes"] = [isinstance(tf.Variable(1.0), each) for each in (AggregatingVariable, DistributedVariable)]
+        with tf.distribute.experimental.CentralStorageStrategy(["/cpu:0", "/cpu:1"]).scope():
+            found["classes"].append(isinstance(tf.Variable(1.0), AggregatingVariable))
         embedding = tf.tpu.experimental.embedding
         found["tpu"] = [hasattr(embedding, "TPUEmbeddingV2"), isinstance(1, (embedding.SGD, embedding.Adam))]
         for call in (lambda: embedding.TableConfig(3, 4), lambda: tf.tpu.constant, lambda: counter.get_cell("a")):
@@ -604,7 +608,7 @@ def test_what_libraries_import_and_do_not_need_is_there_or_says_so() -> None:
         """
     )
     assert (found["gauge"], found["counter"]) == ([False, True, False], [3, 0])
-    assert (found["classes"], found["tpu"]) == ([False, False], [False, False])
+    assert (found["classes"], found["tpu"]) == ([False, False, True], [False, False])
     made, none, labels = found["errors"]  # type: ignore[misc]
     assert made == (
         "NotBuiltError: tf.tpu.experimental.embedding.TableConfig is not built. Use tf.nn.embedding_lookup, or Keras's "
