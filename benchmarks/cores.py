@@ -1,4 +1,4 @@
-"""What more cores give: plans replayed on any number of threads (python -m benchmarks.cores [--report docs/cores.md]).
+"""Gains by more cores: plans replayed on any number of threads (python -m benchmarks.cores [--report docs/cores.md]).
 
 The steps of each program of `benchmarks.models` are timed while they run on one thread. A simulation then runs them as
 the executor would on more: shards are handed out by urgency, steps that need Python stay with the thread that called, a
@@ -59,7 +59,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Contention:
-    """How many times as long something takes while another thread works, too: arithmetic, moving memory."""
+    """Times as long as something takes while another thread works, too: arithmetic, moving memory."""
 
     computing: float = 1.0
     streaming: float = 1.0
@@ -213,7 +213,7 @@ def _inner_runs(events: Sequence[Any]) -> list[list[Any]]:
 
 
 def contention() -> tuple[Contention, float]:
-    """How this machine's cores slow each other down, and the GB/s that one of them alone copies."""
+    """The factor by which this machine's cores slow each other down, and the GB/s that one of them alone copies."""
     from concurrent.futures import ThreadPoolExecutor
 
     import numpy as np
@@ -279,7 +279,7 @@ def child(workload: str, case: str) -> dict[str, Any]:
 
 
 def asked(workload: str, case: str, threads: int, small: bool) -> dict[str, Any]:
-    """What a child says."""
+    """The words of a child."""
     words = [sys.executable, "-m", "benchmarks.cores", "--child", workload, case, *(["small"] if small else [])]
     done = subprocess.run(
         words, env={**os.environ, "FASTGRAPH_THREADS": str(threads)}, capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""What the executor does with two workloads: `python -m benchmarks.executor [--report docs/executor.md]`.
+"""The executor's work on two workloads: `python -m benchmarks.executor [--report docs/executor.md]`.
 
 The timeline of one call of workload 17 (eight independent chains of products), as text, and what `explain()` says of a
 training step of the convolutional network: its steps, what waits for what and memory; not the kernels' sources.

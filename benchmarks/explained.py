@@ -1,4 +1,4 @@
-"""What became of a workload's Function: `python -m benchmarks.explained [workload case [file]]`.
+"""The Program of a workload's Function, explained: `python -m benchmarks.explained [workload case [file]]`.
 
 The graph is left out, which `explain()` prints after each pass: the page has the steps, their kernels and the plan.
 """

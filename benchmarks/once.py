@@ -1,4 +1,4 @@
-"""What a process does once: imports, first calls, memory; and what an installation takes. Rows 20, 21, 22 and 25.
+"""Costs that a process has once: imports, first calls, memory; and those of an installation. Rows 20, 21, 22 and 25.
 
 Every figure is of new processes, one at a time, with the byte code of earlier ones: the least of up to three, of fewer
 where they take long. "cold": what a peer compiles is kept in a folder that is empty; "warm": in that of the first
@@ -146,7 +146,7 @@ def first_calls(pythons: dict[str, str], scratch: Path, small: bool) -> Iterator
 
 
 def own_requirements() -> list[str]:
-    """What fastgraph's own package requires."""
+    """The requirements of fastgraph's own package."""
     return list(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"])
 
 

@@ -1,4 +1,4 @@
-"""Who is measured: the peers, at the versions of the goals, and where their environments lie.
+"""The peers that are measured, at the versions of the goals, and where their environments lie.
 
 Every peer runs in a process of its own, in its best documented mode, with all cores. A workload has one function for
 each namespace (`tensorflow`, `jax`, `torch`, `numpy`, `numba`, `pytensor`, `keras`); fastgraph takes TensorFlow's.
@@ -93,7 +93,7 @@ def modes(module: Any, case: str) -> tuple[str, ...]:
 
 
 def takes_part(peer: Peer, module: Any, case: str) -> bool:
-    """Whether a peer's mode belongs to a case. Libraries without modes always do.
+    """Return whether a peer's mode belongs to a case. Libraries without modes always do.
 
     JAX takes part eagerly only where eager calls are what is measured: nobody would leave a whole step to it so. A
     workload may name the libraries that it is about.
@@ -109,7 +109,7 @@ def takes_part(peer: Peer, module: Any, case: str) -> bool:
 
 
 def program(peer: Peer, module: Any) -> Callable[..., Any] | str:
-    """What a workload's file has for a peer: the function that makes its call, or why there is none."""
+    """The function of a workload's file that makes a peer's call, or why there is none."""
     made: Callable[..., Any] | None = getattr(module, peer.namespace, None)
     return made or str(module.ABSENT[peer.namespace])
 
@@ -159,12 +159,12 @@ def variables(cache: Path) -> dict[str, str]:
 
 
 def cores() -> int:
-    """How many processors this process may use."""
+    """The number of processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Driver:
-    """What a worker needs of its peer: staging, waiting for results, results as NumPy arrays."""
+    """The needs of a worker of its peer: staging, waiting for results, results as NumPy arrays."""
 
     def __init__(self, peer: Peer, host_steps: bool = False) -> None:
         self.peer = peer
@@ -198,7 +198,7 @@ class Driver:
         return lambda: wait(call())
 
     def concretes(self) -> list[Any]:
-        """What fastgraph has traced so far."""
+        """The traces that fastgraph has made so far."""
         own = self.functions if self.peer.module == "fastgraph" else []
         return [concrete for function in own for concrete in function._list_all_concrete_functions()]
 

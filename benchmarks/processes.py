@@ -110,7 +110,7 @@ def tolerance(module: Any, case: str) -> float:
 
 
 def difference(wanted: dict[str, Any], got: dict[str, Any], tolerance: float) -> str | None:
-    """What is different about a peer's arrays, relative to the largest element of each; None where nothing is."""
+    """The differences of a peer's arrays, relative to the largest element of each; None where there are none."""
     if len(wanted) != len(got):
         return f"returns {len(got)} arrays instead of {len(wanted)}"
     for name, array in wanted.items():

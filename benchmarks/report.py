@@ -81,7 +81,7 @@ def best_peer(row: dict[str, Any]) -> tuple[str, float] | None:
 
 
 def goal(row: dict[str, Any], rows: list[dict[str, Any]]) -> tuple[bool, str] | None:
-    """Whether a case reaches its goal, and in words; None where it has none or nothing to be compared with.
+    """Return whether a case reaches its goal, and in words; None where it has none or nothing to be compared with.
 
     A goal is a ratio to the best peer, (ratio, library), {"us": limit}, or {"us": limit, "over": another case}.
     """
@@ -202,7 +202,7 @@ def write_readme(results: dict[str, Any], page: Path) -> None:
 
 
 def _earlier(rows: list[dict[str, Any]], results: dict[str, Any]) -> str:
-    """Which parts are of earlier runs."""
+    """The parts that are of earlier runs."""
     today = results["machine"]["date"]
     dates: dict[str, dict[str, None]] = {}
     runs: dict[str, set[str]] = {}
@@ -253,7 +253,7 @@ def _cell(samples: list[float] | None) -> str:
 
 
 def _busy(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """What neighbours on all cores do to some workloads."""
+    """The effect of neighbours on all cores on some workloads."""
     if not rows:
         return
     yield from [f"## Beside a busy neighbour ({busy.ROW})", "", HOW_BUSY, ""]
@@ -336,7 +336,7 @@ def once_goals(measured: dict[str, Any]) -> Iterator[tuple[str, bool, str]]:
 
 
 def _once(measured: dict[str, Any]) -> Iterator[str]:
-    """What is done once, as tables."""
+    """Figures of what is done once, as tables."""
     yield from [f"## Once: import ({once.IMPORT_ROW})", ""]
     columns = ("import_ms", "import_mb", "operation_ms", "operation_mb")
     titles = ["import, ms", "resident, MB", "and a first operation, ms", "resident, MB"]
@@ -378,7 +378,7 @@ def _figures(row: dict[str, Any], columns: tuple[str, ...]) -> list[str]:
 
 
 def _missing(rows: list[dict[str, Any]], key: str, title: str) -> Iterator[str]:
-    """Who is missing in a row and why; one line for peers and cases with the same reason."""
+    """The peers that are missing in a row and why; one line for peers and cases with the same reason."""
     reasons: dict[tuple[str, str], dict[str, None]] = {}
     for row in rows:
         for name, why in row[key].items():

@@ -162,7 +162,7 @@ def measured(
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on besides the code."""
+    """The surroundings that the figures depend on besides the code."""
     model = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text().splitlines()

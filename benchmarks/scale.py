@@ -1,4 +1,4 @@
-"""What grows with what: graphs, shapes and threads (python -m benchmarks.scale [--report docs/scale.md] [--most N]).
+"""Growth with graphs, shapes and threads (python -m benchmarks.scale [--report docs/scale.md] [--most N]).
 
 Times are of the processor, not of the clock, so that a machine which others use as well tells nearly the same; the
 throughput of threads is by the clock. Nothing is compared: each table says what ought to be constant along it.
@@ -50,7 +50,7 @@ GRAPHS = {"chain": chain, "products": products}
 
 
 def cpu(work: Callable[[], Any], rounds: int = 3) -> tuple[Any, float]:
-    """What `work` returns, and the seconds of the processor that it takes at least."""
+    """The result of `work`, and the seconds of the processor that it takes at least."""
     best = math.inf
     for _ in range(rounds):
         gc.collect()

@@ -1,4 +1,4 @@
-"""How right and how fast the kernels' mathematics is: `python -m benchmarks.vecmath [--report docs/vecmath.md]`.
+"""Errors and speed of the kernels' mathematics: `python -m benchmarks.vecmath [--report docs/vecmath.md]`.
 
 Each function on random bit patterns, where it bends and on every special value, against the same in wider arithmetic,
 and beside NumPy's (SciPy's where NumPy has none). Times are one thread's for an array in the second cache, the least of

@@ -154,7 +154,7 @@ class Cases:
         return {"us": 1e6 * self.timer.mean(seconds) / self.per}
 
     def soon(self, case: str) -> dict[str, Any]:
-        """When the first result was there, and when calls first were within `NEARLY` of their last ones' time."""
+        """The times of the first result, and of when calls first were within `NEARLY` of their last ones' time."""
         call = self.call(case)
         if isinstance(call, str):
             return {"absent": call}

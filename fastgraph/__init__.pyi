@@ -553,7 +553,7 @@ def ensure_shape(x: TensorLike, shape: ShapeLike, name: builtins.str | None = No
 
     Raises: InvalidArgumentError at run time, ValueError while tracing, if it is another. Source: tf.ensure_shape."""
 def equal(x: TensorLike, y: TensorLike, name: builtins.str | None = None) -> Tensor:
-    """Whether x == y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.equal.
+    """True where x == y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.equal.
 
     Args:
         x: A tensor of any dtype.
@@ -688,21 +688,21 @@ def gather_nd(params: TensorLike, indices: TensorLike, batch_dims: TensorLike = 
     The first `batch_dims` axes of both are batches. With the policy "IGNORE" an index out of range gives zeros.
     Raises: InvalidArgumentError for an index out of range or too long, or an unknown policy. Source: tf.gather_nd."""
 def greater(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether x > y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.greater."""
+    """True where x > y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.greater."""
 def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether x >= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.greater_equal."""
+    """True where x >= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.greater_equal."""
 def group(*inputs: Any, **kwargs: Any) -> Any:
     """An Operation that is done when all of `inputs` are, None where nothing is traced.
 
     `inputs` are tensors, Operations, Variables and nests of them; keyword `name`. Operations on several devices are
     grouped by device first. Raises: TypeError for other inputs, ValueError for other keywords. Source: tf.group."""
 def histogram_fixed_width(values: TensorLike, value_range: TensorLike, nbins: TensorLike = 100, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
-    """How many values fall into each of nbins equal parts of value_range; those outside count at its ends.
+    """Count the values in each of nbins equal parts of value_range; those outside count at its ends.
 
     t[*s], t[2] -> dtype[nbins].
     Raises: InvalidArgumentError for NaN and for a range that does not rise. Source: tf.histogram_fixed_width."""
 def histogram_fixed_width_bins(values: TensorLike, value_range: TensorLike, nbins: TensorLike = 100, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
-    """Which of nbins equal parts of value_range each value falls into; those outside count at its ends. t[*s] -> i[*s].
+    """Find which of nbins equal parts of value_range a value is in; those outside are at its ends. t[*s] -> i[*s].
 
     Raises: InvalidArgumentError for a range that does not rise, no bins, or values that are not real. Source:
     tf.histogram_fixed_width_bins."""
@@ -730,9 +730,9 @@ def irfftnd(input_tensor: TensorLike, fft_length: TensorLike | None = None, axes
 
     Source: tf.signal.irfftnd."""
 def less(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether x < y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less."""
+    """True where x < y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less."""
 def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether x <= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less_equal."""
+    """True where x <= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less_equal."""
 def linspace(start: TensorLike, stop: TensorLike, num: TensorLike, name: builtins.str | None = None, axis: TensorLike = 0) -> Tensor:
     """num numbers from start to stop, evenly spaced, along a new axis. t[*s], t[*s] -> t[*s with num].
 
@@ -756,11 +756,11 @@ def linspace(start: TensorLike, stop: TensorLike, num: TensorLike, name: builtin
 
     Source: tf.linspace."""
 def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether both hold. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_and."""
+    """True where both hold. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_and."""
 def logical_not(x: Any, name: str | None = None) -> Tensor:
-    """Whether x does not hold. bool[*s] -> bool[*s]. Source: tf.logical_not."""
+    """True where x does not hold. bool[*s] -> bool[*s]. Source: tf.logical_not."""
 def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether at least one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_or."""
+    """True where at least one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_or."""
 def matmul(a: TensorLike, b: TensorLike, transpose_a: builtins.bool = False, transpose_b: builtins.bool = False, adjoint_a: builtins.bool = False, adjoint_b: builtins.bool = False, a_is_sparse: builtins.bool = False, b_is_sparse: builtins.bool = False, output_type: DTypeLike | None = None, grad_a: TensorLike = False, grad_b: TensorLike = False, name: builtins.str | None = None) -> Tensor:
     """Product of the matrices in the last two axes; the others are batches and broadcast.
 
@@ -837,7 +837,7 @@ def norm(tensor: TensorLike, ord: builtins.str | builtins.float = 'euclidean', a
     With two axes, of matrices: "fro", 1, 2 (the greatest singular value) or inf. Raises: ValueError for other norms or
     axes. Source: tf.norm."""
 def not_equal(x: TensorLike, y: TensorLike, name: builtins.str | None = None) -> Tensor:
-    """Whether x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.not_equal."""
+    """True where x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.not_equal."""
 @overload
 def numpy_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: DTypeLike = ..., stateful: builtins.bool = True, name: builtins.str | None = None) -> Tensor:
     """Results of the Python function `func` for NumPy arrays, called anew whenever a graph comes to this place.
@@ -996,7 +996,7 @@ def rank(input: Any, name: str | None = None) -> Tensor:
 def realdiv(x: TensorLike, y: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Quotient x / y of floats or complex numbers. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.realdiv."""
 def reduce_all(input_tensor: TensorLike, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
-    """Whether all elements hold along `axis`. t[*s] -> t[*r].
+    """True where all elements hold along `axis`. t[*s] -> t[*r].
 
     Args:
         input_tensor: A tensor of bools.
@@ -1015,7 +1015,7 @@ def reduce_all(input_tensor: TensorLike, axis: Any = None, keepdims: builtins.bo
 
     Source: tf.reduce_all."""
 def reduce_any(input_tensor: TensorLike, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
-    """Whether any element holds along `axis`. t[*s] -> t[*r].
+    """True where any element holds along `axis`. t[*s] -> t[*r].
 
     Args:
         input_tensor: A tensor of bools.
@@ -1188,7 +1188,7 @@ def scatter_nd(indices: TensorLike, updates: TensorLike, shape: SizeLike, bad_in
     Raises: InvalidArgumentError for an index out of range, shapes that do not fit, or an unknown policy.
     Source: tf.scatter_nd."""
 def searchsorted(sorted_sequence: TensorLike, values: TensorLike, side: builtins.str = 'left', out_type: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
-    """Where each value would go in a sorted sequence (last axis): before its equals, or after ("right").
+    """Place of each value in a sorted sequence (last axis): before its equals, or after ("right").
 
     t[*s, n], t[*s, m] -> i[*s, m]. Raises: ValueError for another side. Source: tf.searchsorted."""
 def sequence_mask(lengths: TensorLike, maxlen: TensorLike | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:

@@ -33,10 +33,10 @@ def watch_accessed(variable: Any) -> None:
     """Tell this thread's tapes that a Variable (or its Cell) was used, as a read of it does."""
 
 def user_place() -> str:
-    """Where in the user's program this thread is, as "file:line"."""
+    """Return the place in the user's program where this thread is, as "file:line"."""
 
 def recording() -> bool:
-    """Whether a tape records on this thread."""
+    """True if a tape records on this thread."""
 
 class stop_recording:
     """A context in which no tape of this thread records."""
@@ -75,7 +75,7 @@ class Records:
     def watch_one(self, item: Any) -> int:
         """Follow a Tensor, Variable or Cell from here on. Raises TypeError for anything else."""
     def follows(self, item: Any) -> bool:
-        """Whether the tape follows this Tensor, Variable or Cell."""
+        """Return whether the tape follows this Tensor, Variable or Cell."""
     def note_python(self, prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any], outputs: Any) -> None:
         """Record one op that was applied elsewhere: what `bind` does for the tapes of its thread."""
 
@@ -93,7 +93,7 @@ class Tape(Records):
     ) -> None: ...
     @property
     def used_up(self) -> bool:
-        """Whether there is nothing to differentiate: never entered, or its one gradient was taken."""
+        """True if there is nothing to differentiate: never entered, or its one gradient was taken."""
     @property
     def n_operations(self) -> int:
         """Number of records."""
@@ -148,7 +148,7 @@ class Tape(Records):
     def report_missing(self, targets: list[Any], sources: list[Any]) -> None:
         """Called with the sources that got no gradient, while the records are still there."""
     def why_missing(self, targets: list[Any], source: Any) -> str:
-        """Why `source` has no gradient: "dtype", "unwatched", "target" or "unconnected"."""
+        """Return why `source` has no gradient: "dtype", "unwatched", "target" or "unconnected"."""
 
 class ForwardRecorder(Records):
     """Computes, op by op, the tangents of results from those of the inputs, while it is entered."""

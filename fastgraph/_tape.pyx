@@ -47,7 +47,7 @@ cdef str _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.absp
 
 
 def user_place() -> str:
-    """Where in the user's program this thread is, as "file:line"; "" where that is nowhere."""
+    """Return the place in the user's program where this thread is, as "file:line"; "" where that is nowhere."""
     cdef object frame = sys._getframe()
     while frame is not None:
         file = frame.f_code.co_filename

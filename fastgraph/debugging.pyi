@@ -96,4 +96,4 @@ def enable_check_numerics(stack_height_limit: builtins.int = 30, path_length_lim
     only move elements are passed over. The limits change nothing: the lines of the user's program are shown.
     Raises: InvalidArgumentError, later, by the op. Source: tf.debugging.enable_check_numerics."""
 def is_numeric_tensor(tensor: TensorLike) -> builtins.bool:
-    """Whether it is a tensor of numbers: bool and strings are none. Source: tf.debugging.is_numeric_tensor."""
+    """Return whether it is a tensor of numbers: bool and strings are none. Source: tf.debugging.is_numeric_tensor."""

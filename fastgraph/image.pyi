@@ -191,7 +191,7 @@ def resize_with_pad(image: TensorLike, target_height: TensorLike, target_width: 
 
     method, antialias: As in `image.resize`. Raises: ValueError as that. Source: tf.image.resize_with_pad."""
 def rgb_to_grayscale(images: TensorLike, name: builtins.str | None = None) -> Tensor:
-    """How bright each pixel looks. t[*s, 3] -> t[*s, 1]. Source: tf.image.rgb_to_grayscale."""
+    """Brightness of each pixel, as it looks. t[*s, 3] -> t[*s, 1]. Source: tf.image.rgb_to_grayscale."""
 def rgb_to_hsv(images: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Hue, saturation and value of red, green and blue from 0 to 1. f[*s, 3] -> f[*s, 3].
 
@@ -211,7 +211,7 @@ def sample_distorted_bounding_box(image_size: TensorLike, bounding_boxes: Tensor
     (0.75 to 1.33) and an area of the range (0.05 to 1 of the image); after max_attempts (100) it is the image.
     Raises: InvalidArgumentError for no boxes, unless the image counts as one. Source: same name."""
 def sobel_edges(image: TensorLike) -> Tensor:
-    """How much pixels change downwards and to the right, by Sobel's filter. t[b, h, w, c] -> t[b, h, w, c, 2].
+    """Change of pixels downwards and to the right, by Sobel's filter. t[b, h, w, c] -> t[b, h, w, c, 2].
 
     Source: tf.image.sobel_edges."""
 def ssim(img1: TensorLike, img2: TensorLike, max_val: TensorLike, filter_size: builtins.int = 11, filter_sigma: builtins.float = 1.5, k1: builtins.float = 0.01, k2: builtins.float = 0.03, return_index_map: builtins.bool = False) -> Tensor:

@@ -18,7 +18,7 @@ def BroadcastGradientArgs(s0: TensorLike, s1: TensorLike, name: builtins.str | N
     i[m], i[n] -> i[k], i[l]. Raises: InvalidArgumentError if the shapes do not broadcast.
     Source: tf.raw_ops.BroadcastGradientArgs."""
 def Bucketize(input: TensorLike, boundaries: Iterable[builtins.float], name: builtins.str | None = None) -> Tensor:
-    """How many of the sorted `boundaries` are no more than each number: t[*s] -> i32[*s].
+    """Number of the sorted `boundaries` that are no more than each number: t[*s] -> i32[*s].
 
     Raises: InvalidArgumentError for boundaries that are not sorted. Source: tf.raw_ops.Bucketize."""
 def ImageProjectiveTransformV3(images: TensorLike, transforms: TensorLike, output_shape: TensorLike, fill_value: TensorLike, interpolation: builtins.str, fill_mode: builtins.str = 'CONSTANT', name: builtins.str | None = None) -> Tensor:
@@ -28,7 +28,7 @@ def ImageProjectiveTransformV3(images: TensorLike, transforms: TensorLike, outpu
     Raises: InvalidArgumentError for transforms of another shape, ValueError for unknown modes.
     Source: tf.raw_ops.ImageProjectiveTransformV3."""
 def RandomGammaGrad(alpha: TensorLike, sample: TensorLike, name: builtins.str | None = None) -> Tensor:
-    """How gamma variates `sample` of shape `alpha` change with it. f[*s], f[*s] -> f[*s].
+    """Slope of gamma variates `sample` along their shape `alpha`. f[*s], f[*s] -> f[*s].
 
     Source: tf.raw_ops.RandomGammaGrad."""
 def UniqueV2(x: TensorLike, axis: TensorLike, out_idx: DTypeLike = ..., name: builtins.str | None = None) -> Unique:

@@ -39,7 +39,7 @@ def reduce_join(inputs: TensorLike, axis: TensorLike | None = None, keepdims: bu
 
     Raises: OutOfRangeError for an axis that is none. Source: tf.strings.reduce_join."""
 def regex_full_match(input: TensorLike, pattern: TensorLike, name: builtins.str | None = None) -> Tensor:
-    """Whether `pattern` matches the whole of each string. string[*s] -> bool[*s].
+    """True where `pattern` matches the whole of a string. string[*s] -> bool[*s].
 
     Raises: InvalidArgumentError for what is no pattern. Source: tf.strings.regex_full_match."""
 def regex_replace(input: TensorLike, pattern: TensorLike, rewrite: TensorLike, replace_global: builtins.bool = True, name: builtins.str | None = None) -> Tensor:

@@ -118,7 +118,7 @@ def exported() -> str:
 
 
 def is_there(space: str, name: str) -> bool:
-    """Whether fastgraph has the name; not where it is only there to be asked about (`core/unbuilt_classes`)."""
+    """Return whether fastgraph has the name; not where it is only there to be asked about (`core/unbuilt_classes`)."""
     thing: object = fastgraph
     for part in [*space.split(".")[1:], name]:
         try:

@@ -78,7 +78,7 @@ def text() -> str:
     ops, public = found()
     return "\n".join(
         [
-            '"""Which module of fastgraph.ops defines an op: only what a program asks for is imported.',
+            '"""The module of fastgraph.ops that defines an op, by name: only what a program asks for is imported.',
             "",
             "Rule: written by tools/homes.py; a name that is missing here is found all the same, by importing all of",
             "them.",

@@ -266,7 +266,7 @@ class Namespace(types.ModuleType):
 
 
 def _by_name(module: types.ModuleType) -> tuple[Any, ...]:
-    """How pickle writes a module of fastgraph's that is a file: by name. Raises TypeError for any other, as ever."""
+    """Return how pickle writes a module of fastgraph's: a file, by name. Raises TypeError for any other, as ever."""
     if module.__name__.partition(".")[0] != ROOT:
         raise TypeError("cannot pickle 'module' object")
     return importlib.import_module, (module.__name__,)

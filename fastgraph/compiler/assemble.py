@@ -102,7 +102,7 @@ class Assembler:
         self.patterns: dict[tuple[Any, ...], Pattern] = {}
 
     def is_kernel(self, node: Node) -> bool:
-        """Whether the node is computed by a kernel (and not by BLAS, Python, or a plan of its own)."""
+        """Return whether the node is computed by a kernel (and not by BLAS, Python, or a plan of its own)."""
         if node.op.name in ("cond", "while", "call") or not lowerable(node) or self.is_dynamic(node):
             return False
         if not node.outputs:  # unstack along an axis of size 0, where nothing has pruned it
@@ -112,7 +112,7 @@ class Assembler:
         return not self.is_bias_gradient(node)
 
     def is_gemm(self, node: Node) -> bool:
-        """Whether a node is a product that the executor computes by blocks in registers, or by BLAS."""
+        """Return whether a node is a product that the executor computes by blocks in registers, or by BLAS."""
         if node.op.step != "gemm" or node in self.opaque:
             return False
         dtype = node.outputs[0].aval.dtype.name
@@ -126,7 +126,7 @@ class Assembler:
         return n >= LEAST_COLUMNS and m * n * k >= LEAST_INTEGERS
 
     def is_of_vectors(self, node: Node) -> bool:
-        """Whether many matrices are multiplied by a vector each: a nest reads both where, and as, they lie."""
+        """Return whether many matrices are multiplied by a vector each: a nest reads both where, and as, they lie."""
         right, result = self.avals[node.inputs[1]].shape, self.avals[node.outputs[0]].shape
         if right is None or result is None:
             return False
@@ -141,11 +141,11 @@ class Assembler:
         return convolution.geometry(node, lambda value: self.avals[value].shape)
 
     def has_loops(self, node: Node) -> bool:
-        """Whether a kernel of the op's own is better than the loop nest that it has too."""
+        """Return whether a kernel of the op's own is better than the loop nest that it has too."""
         return (node.op.step or "").partition(".")[0] in KINDS and ordered(node, self.number, self.avals) is not None
 
     def is_bias_gradient(self, node: Node) -> bool:
-        """Whether a node sums the rows of what a convolution's gradient to its filter takes."""
+        """Return whether a node sums the rows of what a convolution's gradient to its filter takes."""
         if not node.inputs or node.inputs[0] not in self.returned or node in self.opaque or node in self.refused:
             return False
         source, result = (self.avals[v].shape for v in (node.inputs[0], node.outputs[0]))
@@ -155,7 +155,7 @@ class Assembler:
         return bias_gradient.is_column_sum(node, source, result)  # type: ignore[arg-type]
 
     def is_dynamic(self, node: Node) -> bool:
-        """Whether the shape of a result is data."""
+        """Return whether the shape of a result is data."""
         if (node.op.step or "").partition(".")[0] in ("dynamic", "counted") or node in self.opaque:
             return True
         return any(self.avals[node.inputs[i]].value is None for i in node.op.shape_inputs if i < len(node.inputs))
@@ -469,7 +469,7 @@ class Assembler:
         return pairs
 
     def gift(self, value: Value, results: Sequence[Value], place: int) -> tuple[int, ...]:
-        """Which of the results of the unit at `place` may be written over `value`, as far as its maker can tell."""
+        """Return those results of the unit at `place` that may be written over `value`, as far as its maker knows."""
         if self.last_use.get(value) != place:
             return ()
         node = value.node

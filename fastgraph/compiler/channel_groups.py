@@ -26,7 +26,7 @@ FULL = 4
 
 
 def is_apart(node: Node) -> bool:
-    """Whether the convolution is computed group by group."""
+    """Return whether the convolution is computed group by group."""
     if node.op.name not in ("conv2d", "conv2d_input_grad", "conv2d_filter_grad"):
         return False
     if node.outputs[0].aval.dtype.name != "float32":

@@ -21,7 +21,7 @@ PRODUCT = 1 << 13
 
 
 def is_widened(node: Node) -> bool:
-    """Whether the op is computed in float32."""
+    """Return whether the op is computed in float32."""
     kind = (node.op.step or "").partition(".")[0]
     if kind not in ("gemm", "convolution", "max_pool") or node.outputs[0].aval.dtype.name not in HALVES:
         return False

@@ -23,7 +23,7 @@ class Pattern:
     scratch: Sequence[int]  # values that the steps alone know
 
     def is_whole(self) -> bool:
-        """Whether the steps know no other values than these."""
+        """Return whether the steps know no other values than these."""
         found = {number for step in self.steps for number in (*step.inputs, *step.outputs)}
         for step in self.steps:
             if isinstance(step, KernelStep):

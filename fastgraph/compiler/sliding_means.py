@@ -25,7 +25,7 @@ MOST = 32
 
 
 def is_sliding(node: Node) -> bool:
-    """Whether the pooling is computed axis by axis."""
+    """Return whether the pooling is computed axis by axis."""
     if node.op.name not in ("avg_pool", "avg_pool_grad"):
         return False
     result, window = node.outputs[0].aval, node.attrs["window"]

@@ -36,13 +36,13 @@ def in_order(waits: Mapping[Any, Collection[Any]], rank: Mapping[Any, int]) -> l
 
 
 def changes_rows(node: Node) -> bool:
-    """Whether the step of a node changes a part of its first operand, which it copies where that is taken later."""
+    """Return whether a node's step changes a part of its first operand, copied where that is taken later."""
     step = node.op.step or ""
     return step in LIST_STEPS or step.partition(".")[0] in ("list_set", "slice_add", "gather_add")
 
 
 def depends(unit: Any, other: Any, waits: Mapping[Any, Collection[Any]]) -> bool:
-    """Whether `unit` must come after `other`."""
+    """Return whether `unit` must come after `other`."""
     seen: set[Any] = set()
     stack = [unit]
     while stack:

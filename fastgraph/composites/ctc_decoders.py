@@ -32,7 +32,7 @@ def _check(inputs: Sequence[int | None], lengths: Sequence[int | None] | None) -
 
 
 def _checked(inputs: Array, lengths: Array) -> list[int]:
-    """How many frames of each sequence count: those of a length below 0, none."""
+    """Return how many frames of each sequence count: those of a length below 0, none."""
     if not inputs.size:
         raise invalid("inputs must not be empty")
     text = f"len(sequence_length) != batch_size. len(sequence_length): {len(lengths)} batch_size: {inputs.shape[1]}"

@@ -90,7 +90,7 @@ class TensorArray:
 
     @property
     def dynamic_size(self) -> bool:
-        """Whether a write beyond its end makes it longer."""
+        """True if a write beyond its end makes it longer."""
         return self._dynamic_size
 
     @property

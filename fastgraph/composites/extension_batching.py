@@ -38,12 +38,12 @@ def _reshaped(spec: Any, shape: SizeLike, deeper: int) -> Any:
 
 
 def is_batchable(spec: object) -> bool:
-    """Whether values of a spec have batches."""
+    """Return whether values of a spec have batches."""
     return isinstance(spec, (TensorSpec, RaggedTensorSpec, SparseTensorSpec, BatchableExtensionTypeSpec))
 
 
 class ExtensionTypeBatchEncoder:
-    """How objects of an extension type become batches, as its `__batch_encoder__`: the parts that are batched.
+    """Batching of objects of an extension type, as its `__batch_encoder__`: the parts that are batched.
 
     Source: tf.experimental.ExtensionTypeBatchEncoder.
     """
@@ -141,7 +141,7 @@ def _spec(leaf: Any) -> Any:
 
 
 def has_extensions(structure: object) -> bool:
-    """Whether objects of extension types, or their specs, are in a structure."""
+    """Return whether objects of extension types, or their specs, are in a structure."""
     return any(_spec(leaf) is not None for leaf in nesting.flatten(structure))
 
 

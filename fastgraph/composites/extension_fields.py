@@ -50,7 +50,7 @@ class ImmutableDict(Mapping[Any, Any]):
 
 
 def is_reserved(name: str) -> bool:
-    """Whether no field may have this name."""
+    """Return whether no field may have this name."""
     return name in _RESERVED.split() or name.lower().startswith(("_tf_extension_type", "_fg_"))
 
 

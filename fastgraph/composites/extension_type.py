@@ -321,7 +321,7 @@ class ExtensionType(_Fields, CompositeTensor, metaclass=ExtensionTypeMeta):
         return found
 
     def __eq__(self, other: object) -> Any:
-        """Whether all fields are equal: False where that is known, else bool[]."""
+        """Return whether all fields are equal: False where that is known, else bool[]."""
         if type(self) is not type(other) or self._type_spec != other._type_spec:
             return False
         pairs = zip(*[nesting.flatten(each, expand_composites=True) for each in (self, other)], strict=True)

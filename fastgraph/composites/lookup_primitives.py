@@ -233,5 +233,5 @@ def table_export_p(*, table: Table, key_dtype: str) -> Any:
     reason=_REASON,
 )
 def table_size_p(*, table: Table) -> Any:
-    """How many keys there are. -> i64[]."""
+    """Number of keys. -> i64[]."""
     return np.array(len(table.entries), np.int64)

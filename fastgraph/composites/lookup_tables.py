@@ -43,7 +43,7 @@ _numbers = itertools.count()
 
 
 class TextFileIndex:
-    """Which part of a line is meant: all of it, or its number. Source: tf.lookup.TextFileIndex."""
+    """The part of a line that is meant: all of it, or its number. Source: tf.lookup.TextFileIndex."""
 
     WHOLE_LINE = -2
     LINE_NUMBER = -1

@@ -119,7 +119,7 @@ def split_ragged(value: Any, num_or_size_splits: Any, axis: Any, num: Any) -> li
 
 
 def _length(value: RaggedTensor, axis: int) -> Any:
-    """How long an axis after the first is. Raises: ValueError for one whose rows may be of several lengths."""
+    """Return how long an axis after the first is. Raises: ValueError for one whose rows may be of several lengths."""
     level, at = value, axis
     while isinstance(level, RaggedTensor) and at > 1:
         level, at = level.values, at - 1

@@ -100,7 +100,7 @@ def _is_list(x: object) -> bool:
 
 
 def _scalar_depth(x: Any) -> int | None:
-    """How deep the numbers lie, None where there are none. Raises: ValueError if not all as deep."""
+    """Return how deep the numbers lie, None where there are none. Raises: ValueError if not all as deep."""
     if not _is_list(x):
         return 0
     depths = {depth for item in x if (depth := _scalar_depth(item)) is not None}
@@ -110,7 +110,7 @@ def _scalar_depth(x: Any) -> int | None:
 
 
 def _list_depth(x: Any) -> int:
-    """How deep lists are nested, empty ones included."""
+    """Return how deep lists are nested, empty ones included."""
     return 1 + max((_list_depth(item) for item in x), default=0) if _is_list(x) else 0
 
 

@@ -124,7 +124,7 @@ def _cut(rt: RaggedTensor, part: slice) -> RaggedTensor:
 
 
 def _length(part: slice, n: int) -> int | None:
-    """How many of n a slice takes, None where its ends are not known."""
+    """Return how many of n a slice takes, None where its ends are not known."""
     given = (part.start, part.stop, part.step)
     ends = [None if end is None else static_int(end) for end in given]
     if any(known is None and end is not None for known, end in zip(ends, given, strict=True)):

@@ -58,7 +58,7 @@ def _matrix(x: Any) -> Any:
 
 
 def _sizes(x: RaggedTensor) -> tuple[Any, Any]:
-    """How many rows and columns each matrix has. i64[n], i64[n]"""
+    """Return how many rows and columns each matrix has. i64[n], i64[n]"""
     rows = cast(x.row_lengths(), int64)
     if not isinstance(x.values, RaggedTensor):
         return rows, fill([shape(rows)[0]], shape(x.values, int64)[1])
@@ -92,5 +92,5 @@ def _of_batch(prim: Primitive, a: RaggedTensor, b: RaggedTensor, attrs: dict[str
 
 
 def _uniform(a: RaggedTensor, attrs: dict[str, Any]) -> Any:
-    """How many rows all products have, where that is known."""
+    """Return how many rows all products have, where that is known."""
     return a.shape[-1 if attrs["transpose_a"] else -2]

@@ -117,7 +117,7 @@ def _has_ones(x: RaggedTensor) -> bool:
 
 
 def _of_ones(x: RaggedTensor) -> bool:
-    """Whether all rows are known to have one element."""
+    """Return whether all rows are known to have one element."""
     return x._uniform is not None and static_int(x._uniform) == 1
 
 

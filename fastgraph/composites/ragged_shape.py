@@ -110,12 +110,12 @@ class DynamicRaggedShape(BatchableExtensionType):
 
     @property
     def inner_rank(self) -> int | Any:
-        """How many axes the values have, rows of all of them counted as one."""
+        """The number of axes of the values, rows of all of them counted as one."""
         return self._inner_shape.shape[0]
 
     @property
     def rank(self) -> int | Any:
-        """How many axes there are."""
+        """The number of axes."""
         return None if self.inner_rank is None else self.num_row_partitions + self.inner_rank
 
     def _known_inner(self) -> list[int | None]:

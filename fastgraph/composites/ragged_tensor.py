@@ -227,7 +227,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
 
     @property
     def row_splits(self) -> Tensor:
-        """Where rows begin, and where the last ends. i[n + 1]."""
+        """The places where rows begin, and where the last ends. i[n + 1]."""
         return self._row_splits
 
     @property
@@ -251,7 +251,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
 
     @property
     def ragged_rank(self) -> int:
-        """How many dimensions, after the first, are ragged."""
+        """The number of dimensions, after the first, that are ragged."""
         return 1 + (self._values.ragged_rank if isinstance(self._values, RaggedTensor) else 0)
 
     @property
@@ -282,11 +282,11 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         return convert(n - 1, dtype) if n is not None else shape(self._row_splits, dtype)[0] - 1
 
     def row_starts(self, name: str | None = None) -> Tensor:
-        """Where rows begin. i[n]."""
+        """Return where rows begin. i[n]."""
         return self._row_splits[:-1]
 
     def row_limits(self, name: str | None = None) -> Tensor:
-        """Where rows end. i[n]."""
+        """Return where rows end. i[n]."""
         return self._row_splits[1:]
 
     def row_lengths(self, axis: int = 1, name: str | None = None) -> Tensor | Any:
@@ -498,7 +498,7 @@ class RaggedTensorSpec(TypeSpec):
 
     @property
     def ragged_rank(self) -> int:
-        """How many dimensions, after the first, are ragged."""
+        """The number of dimensions, after the first, that are ragged."""
         return self._ragged_rank
 
     @property
@@ -564,7 +564,7 @@ def levels(rt: RaggedTensor) -> list[RaggedTensor]:
 
 
 def nvals(values: object) -> Any:
-    """How many rows a Tensor or RaggedTensor has."""
+    """Return how many rows a Tensor or RaggedTensor has."""
     return values.nrows() if isinstance(values, RaggedTensor) else shape(values, int64)[0]
 
 

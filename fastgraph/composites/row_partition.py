@@ -109,7 +109,7 @@ class RowPartition(ExtensionType):
     static_uniform_row_length = property(lambda self: self._rows.shape[1])
 
     def row_splits(self) -> Tensor:
-        """Where rows begin, and where the last ends. i[n + 1]."""
+        """Return where rows begin, and where the last ends. i[n + 1]."""
         return self._splits
 
     def offsets_in_rows(self) -> Tensor:
@@ -125,7 +125,7 @@ class RowPartition(ExtensionType):
         return None if self._length is None else cast(self._length, self._splits.dtype)
 
     def is_uniform(self) -> bool:
-        """Whether the rows were given one length."""
+        """Return whether the rows were given one length."""
         return self._length is not None
 
     def with_dtype(self, dtype: DTypeLike) -> RowPartition:
@@ -153,8 +153,8 @@ def _asked(name: str, doc: str) -> Any:
 
 for _name, _doc in {
     "nrows": "The number of rows. i[].",
-    "row_starts": "Where rows begin. i[n].",
-    "row_limits": "Where rows end. i[n].",
+    "row_starts": "Return where rows begin. i[n].",
+    "row_limits": "Return where rows end. i[n].",
     "row_lengths": "The lengths of the rows. i[n].",
     "value_rowids": "The row that each value is in. i[nvals].",
 }.items():

@@ -41,7 +41,7 @@ def bincount(
     binary_output: bool = False,
     name: str | None = None,
 ) -> SparseTensor:
-    """How often each number occurs in `values`, or the sum of its weights; with axis -1 row by row.
+    """Count each number of `values`, or sum its weights; with axis -1 row by row.
 
     i[*s] -> SparseTensor [n] or [rows, n], n as `maxlength`, `minlength` and the greatest number say.
     Raises: InvalidArgumentError for negative numbers; ValueError for another axis. Source: tf.sparse.bincount.

@@ -48,7 +48,7 @@ def _keys(indices: Array, columns: list[int], extents: Array) -> Array:
     reason="the number of products is data",
 )
 def meeting_p(a: Array, a_shape: Array, b: Array, b_shape: Array) -> Any:
-    """Which elements of two sparse matrices are multiplied: indices, (places in a, in b, in the result), and shape."""
+    """Pairs of elements of two sparse matrices that are multiplied: (places in a, in b, in the result), and shape."""
     rank = len(a_shape)
     if rank not in (2, 3) or rank != len(b_shape) or a_shape[-1] != b_shape[-2] or (a_shape[:-2] != b_shape[:-2]).any():
         raise invalid(

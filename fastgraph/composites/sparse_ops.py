@@ -136,7 +136,7 @@ def fitted(tensor: Tensor, known: TensorShape) -> Any:
 
 
 def to_indicator(sp_input: SparseLike, vocab_size: TensorLike, name: str | None = None) -> Tensor:
-    """Which of vocab_size numbers the last axis of sp_input holds as values. bool[*s, vocab_size].
+    """True at those of vocab_size numbers that the last axis of sp_input holds as values. bool[*s, vocab_size].
 
     Raises: InvalidArgumentError for a number out of range. Source: tf.sparse.to_indicator.
     """

@@ -72,7 +72,7 @@ def _order(rows: Array, numbers: Array) -> Array:
 
 
 def _starts(*columns: Array) -> Array:
-    """Which places of columns in order begin another group of equal ones. -> bool[n]."""
+    """True where another group of equal columns begins, columns being in order. -> bool[n]."""
     starts = np.ones(len(columns[0]), bool)
     starts[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     return starts
@@ -169,7 +169,7 @@ def difference(a: TensorLike, b: TensorLike, aminusb: bool = True, validate_indi
     reason=_REASON,
 )
 def set_size_p(indices: Array, values: Array, extents: Array) -> Any:
-    """How many different elements each set has. -> i32[*s]."""
+    """Number of different elements of each set. -> i32[*s]."""
     _check_inside(indices, extents)
     rows = _groups(indices, extents)
     numbers = np.unique(values, return_inverse=True)[1] if values.dtype == object else values
@@ -180,7 +180,7 @@ def set_size_p(indices: Array, values: Array, extents: Array) -> Any:
 
 
 def size(a: SparseTensor, validate_indices: bool = True) -> Tensor:
-    """How many different elements each set of the last axis has. SparseTensor t[*s, n] -> i32[*s].
+    """Number of different elements of each set of the last axis. SparseTensor t[*s, n] -> i32[*s].
 
     Raises: TypeError for what is no SparseTensor. Source: tf.sets.size.
     """

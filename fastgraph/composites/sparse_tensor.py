@@ -91,7 +91,7 @@ class SparseTensor(CompositeTensor):
 
     @property
     def indices(self) -> Tensor:
-        """Where the values are. i64[n, rank]."""
+        """The places of the values. i64[n, rank]."""
         return self._indices
 
     @property

@@ -421,7 +421,7 @@ class TracedTensorArray(TensorArray):
             self._shape.learn(dims)
 
     def _has_blanks(self) -> bool:
-        """Whether entries were not written whose shape only the graph knows, by those that were."""
+        """Return whether entries were not written whose shape only the graph knows, by those that were."""
         written = [entry is not None for entry in self._entries]
         return not self._shape.whole and any(written) and not all(written)
 
@@ -529,7 +529,7 @@ class TracedTensorArray(TensorArray):
 
 
 def _is_scratch(trace: Any) -> bool:
-    """Whether what is traced is thrown away: somebody only wants to know its types."""
+    """Return whether what is traced is thrown away: somebody only wants to know its types."""
     while trace is not None and trace.graph.name != "scratch":
         trace = trace.outer
     return trace is not None

@@ -84,7 +84,7 @@ class TensorArraySpec(TypeSpec):
 
 
 def is_uneven(infer_shape: bool, element: Shape) -> bool:
-    """Whether entries of a TensorArray may differ in shape."""
+    """Return whether entries of a TensorArray may differ in shape."""
     return not infer_shape and (element is None or None in element)
 
 

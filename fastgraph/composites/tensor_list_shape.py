@@ -13,7 +13,7 @@ from fastgraph.core.registry import get
 
 
 def reaches(trace: Any, outer: Any) -> bool:
-    """Whether `trace` is `outer`, or inside of it."""
+    """Return whether `trace` is `outer`, or inside of it."""
     while trace is not None and trace is not outer:
         trace = trace.outer
     return trace is not None
@@ -42,16 +42,16 @@ class ListShape:
 
     @property
     def whole(self) -> bool:
-        """Whether the shape of the elements is all known."""
+        """True if the shape of the elements is all known."""
         return self.element is not None and None not in self.element
 
     @property
     def said(self) -> bool:
-        """Whether all its tensors have the shape that is known, before anything is written too."""
+        """True if all its tensors have the shape that is known, before anything is written too."""
         return self.whole and not self.given
 
     def serves(self, trace: object) -> bool:
-        """Whether `trace` is the one this was made in, or inside of it."""
+        """Return whether `trace` is the one this was made in, or inside of it."""
         return reaches(trace, self.trace)
 
     def add(self, tensor: Any) -> None:

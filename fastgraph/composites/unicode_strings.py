@@ -33,7 +33,7 @@ _OUTPUTS = ("UTF-8", "UTF-16-BE", "UTF-32-BE")
 
 
 class _Options:
-    """How text is read, and what becomes of what is none."""
+    """Options: how text is read, and what becomes of what is none."""
 
     def __init__(self, encoding: str, errors: str, replacement: Any, control: bool = False) -> None:
         encoding, errors = word(encoding, "input_encoding"), word(errors, "errors")
@@ -270,7 +270,7 @@ def unicode_transcode(input: TensorLike, input_encoding: str, output_encoding: s
 
 @functools.cache
 def _scripts() -> tuple[Any, Any]:
-    """Where runs of characters of one script begin, and the scripts' numbers in ICU."""
+    """Return where runs of characters of one script begin, and the scripts' numbers in ICU."""
     text = Path(__file__).with_name("unicode_scripts.txt").read_text(encoding="utf-8")
     lengths, scripts = np.array([run.split(":") for run in text.split()], np.int32).T
     return np.cumsum(lengths) - lengths, scripts

@@ -28,7 +28,7 @@ def nothing(dtype: DType) -> Any:
 
 
 def row_of(start: Tensor, dims: Tensor) -> Any:
-    """Where an entry is, as a row of places."""
+    """Return where an entry is, as a row of places."""
     rank = shape_of_tensor(dims)[0]
     return concat(
         [reshape(start + 1, [1]), reshape(rank, [1]), dims, ones(reshape(MOST_DIMENSIONS - rank, [1]), int32)], 0

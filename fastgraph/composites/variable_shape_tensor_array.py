@@ -128,7 +128,7 @@ class UnevenTensorArray(TracedTensorArray):
         return found
 
     def _rank(self, found: Tensor) -> Any:
-        """How many dimensions an entry has: as far as that is known while tracing, else as `found` says."""
+        """Return how many dimensions an entry has: as far as that is known while tracing, else as `found` says."""
         if self._shape.element is not None:
             return len(self._shape.element)
         # Where the array was made, not in a loop's body, everything that is written to it has been seen.

@@ -51,7 +51,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 def _checker(annotation: Any) -> Callable[[Any], bool]:
-    """Whether a value is of an annotated type: a class, List[...] of one, or a Union."""
+    """Return a check of values: a class, List[...] of one, or a Union, as the annotation says."""
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
         options = [_checker(each) for each in inner]
@@ -71,7 +71,7 @@ _foreign: dict[type, bool] = {}
 
 
 def is_foreign(value: Any) -> bool:
-    """Whether public functions know nothing of a value: it is a composite, or of a class of users'."""
+    """Return whether public functions know nothing of a value: it is a composite, or of a class of users'."""
     kind = type(value)
     if kind is list or kind is tuple:
         return any(map(is_foreign, value))
@@ -104,7 +104,7 @@ class _Case:
             self.checks.append((names.index(name), name, parameter.default, _checker(annotation)))
 
     def fits(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether the arguments of a call are of these types, and one of them is no tensor."""
+        """Return whether the arguments of a call are of these types, and one of them is no tensor."""
         given = [args[at] if at < len(args) else kwargs.get(name, default) for at, name, default, _ in self.checks]
         checks = [check for *_, check in self.checks]
         return any(map(is_foreign, given)) and all(check(each) for check, each in zip(checks, given, strict=True))

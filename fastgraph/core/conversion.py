@@ -91,7 +91,7 @@ def register_tensor_conversion_function(
 
 
 def is_tensor(x: object) -> bool:
-    """Whether `x` is a tensor, a Variable or a composite; datasets, extension types are none. Source: tf.is_tensor."""
+    """True for tensors, Variables and composites; datasets, extension types are none. Source: tf.is_tensor."""
     return isinstance(x, Tensor) or bool(getattr(x, "_is_tensor", hasattr(x, "__fg_tensor__")))
 
 
@@ -152,7 +152,7 @@ def _from_array(array: np.ndarray, dtype: DType | None) -> Tensor:
 
 
 def is_sequence(value: object) -> bool:
-    """Whether a value of none of the classes known here has elements by number, as far as its class says."""
+    """Return whether a value of none of the classes known here has elements by number, as far as its class says."""
     kind = type(value)
     if isinstance(value, _NO_SEQUENCES) or any(hasattr(kind, name) for name in _OWN_WAYS):
         return False

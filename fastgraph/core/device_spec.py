@@ -54,7 +54,7 @@ class DeviceSpec:
 
     @property
     def device_index(self) -> int | None:
-        """Which device of that type."""
+        """The number of the device among those of its type."""
         return self._device_index
 
     @classmethod

@@ -111,7 +111,7 @@ def forget() -> None:
 
 
 def _has_run() -> bool:
-    """Whether the devices were listed, or others made a tensor since this module was imported, which is before all ops.
+    """Return whether devices were listed, or tensors made by others since the import of this module, before all ops.
 
     If none did, a tensor made now has the number that follows the last one's made here.
     """
@@ -193,7 +193,7 @@ _told: set[str] = set()  # of which missing devices it was said that the CPU sta
 
 
 def get_soft_device_placement() -> bool:
-    """Whether ops for a device that is not there run on the CPU. Source: tf.config.get_soft_device_placement."""
+    """Return whether ops for a device that is not there run on the CPU. Source: tf.config.get_soft_device_placement."""
     return _soft_placement
 
 

@@ -165,7 +165,7 @@ _LISTS = ("multiples", "paddings", "perm", "shape", "size")
 
 
 def _ending(prim: Primitive, attrs: dict[str, Any]) -> str:
-    """How an error of an op ends: with the name given to it, unless one of its inputs was a list.
+    """Return the end of an op's error: the name given to it, unless one of its inputs was a list.
 
     TensorFlow's quick way from Python to an op takes tensors, arrays and numbers, and names the op in its errors; what
     goes the other way has no name. A list of several axes is an input as well.

@@ -60,4 +60,4 @@ class Primitive:
     def __getattr__(self, name: str) -> Any: ...
     @property
     def is_variadic(self) -> bool:
-        """Whether the last input stands for any number of tensors."""
+        """True if the last input stands for any number of tensors."""

@@ -1,4 +1,4 @@
-"""How tensors print: `str`, `repr` and `format` as TensorFlow writes them, by way of NumPy.
+"""Text of tensors: `str`, `repr` and `format` as TensorFlow writes them, by way of NumPy.
 
 Rule: the text of the elements is NumPy's own, so np.set_printoptions works.
 """

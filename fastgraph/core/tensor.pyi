@@ -261,7 +261,7 @@ def pop_trace(previous: Trace | None) -> None:
     """Undo `push_trace`."""
 
 def executing_eagerly() -> bool:
-    """Whether ops run at once in this thread (no trace is active)."""
+    """True if ops run at once in this thread (no trace is active)."""
 
 def place_by(parts: dict[str | None, int] | None) -> None:
     """Let new tensors lie on the part of the CPU that `parts` has for the thread's device; None: there is one part."""

@@ -306,7 +306,7 @@ cdef class init_scope:
 
 
 def executing_eagerly() -> bool:
-    """Whether ops run at once in this thread (no trace is active). Source: tf.executing_eagerly.
+    """True if ops run at once in this thread (no trace is active). Source: tf.executing_eagerly.
 
     Returns:
         A bool: False in what `tf.function` traces and in a `tf.Graph`.

@@ -21,7 +21,7 @@ cdef double inf = float("inf")
 
 
 cdef bint _fits_float32(double x) noexcept nogil:
-    """Whether a Python float may become a float32: TensorFlow refuses finite ones that would become infinite."""
+    """Return whether a Python float may become a float32: TensorFlow refuses finite ones that would become infinite."""
     return not (3.4028235677973366e38 <= x < inf or -inf < x <= -3.4028235677973366e38)
 
 
@@ -79,7 +79,7 @@ cdef EagerTensor _scalar(object value, int code):
 
 
 cdef bint _is_lazy_tensor(object value):
-    """Whether `value` stands for a tensor that it gives when asked: a Variable, IndexedSlices.
+    """Return whether `value` stands for a tensor that it gives when asked: a Variable, IndexedSlices.
 
     A composite that no one tensor can stand for (RaggedTensor) gives itself; ops then ask it what they do to it.
     """

@@ -509,7 +509,7 @@ cdef enum:
 
 
 cdef unsigned char* _dlpack_type(object capsule) except NULL:
-    """Where a DLPack capsule says what kind of numbers it has: behind the address, the device and the rank.
+    """Return the address of a DLPack capsule's kind of numbers: behind the address, the device and the rank.
 
     A versioned capsule has its version, owner, deleter and flags before them.
     """
@@ -519,7 +519,7 @@ cdef unsigned char* _dlpack_type(object capsule) except NULL:
 
 
 def bfloat16_as_uint16(capsule):
-    """Whether the elements of a DLPack capsule are bfloat16; they are called uint16 from now on."""
+    """Return whether the elements of a DLPack capsule are bfloat16; they are called uint16 from now on."""
     if not PyCapsule_IsValid(capsule, b"dltensor") and not PyCapsule_IsValid(capsule, b"dltensor_versioned"):
         return False  # used, or no capsule of DLPack: who takes it says so
     if _dlpack_type(capsule)[0] != DLPACK_BFLOAT:

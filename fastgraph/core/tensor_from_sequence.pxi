@@ -102,7 +102,7 @@ def take_apart(value) -> Leaves:
 # Lists of plain floats and ints, the common case, without the general rules (which give the same).
 
 cdef bint _scan(object value, int depth, int* ndim, int64_t* dims, int* kinds):
-    """Whether `value` is a full rectangle of plain floats and ints, with no level empty; its sizes, the kinds found."""
+    """Scan for a full rectangle of plain floats and ints, with no level empty; note its sizes and the kinds found."""
     cdef Py_ssize_t n = len(value)
     cdef object item
     cdef type kind

@@ -159,7 +159,7 @@ cpdef EagerTensor from_array(array, dtype=None, bint copy=True):
 
 
 cdef bint _are_bytes(cnp.ndarray array) noexcept:
-    """Whether these are objects one after the other, all of them bytes: what string tensors hold."""
+    """Return whether these are objects one after the other, all of them bytes: what string tensors hold."""
     cdef PyObject** items = <PyObject**>cnp.PyArray_DATA(array)
     cdef Py_ssize_t i
     if cnp.PyArray_TYPE(array) != cnp.NPY_OBJECT or not cnp.PyArray_IS_C_CONTIGUOUS(array):

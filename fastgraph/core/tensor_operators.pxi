@@ -104,7 +104,7 @@ cdef EagerTensor _with_number(Primitive prim, EagerTensor x, object number, bint
 
 
 cdef bint _uneven(object tensor, object other):
-    """Whether an operator that promotes dtypes is to see two operands."""
+    """Return whether an operator that promotes dtypes is to see two operands."""
     return not isinstance(other, Tensor) or other.dtype is not tensor.dtype
 
 
@@ -163,7 +163,7 @@ cdef object _operand(object tensor, object other, bint reflected, bint strictly)
 
 
 cdef bint _handles_tensors(kind):
-    """Whether a type that tensors know nothing of has operators of its own that could take one."""
+    """Return whether a type that tensors know nothing of has operators of its own that could take one."""
     return kind.__module__ not in ("builtins", "numpy") and any(
         [hasattr(kind, name) for name in ("__radd__", "__rmul__", "__rsub__", "__rmatmul__", "__rtruediv__")])
 
@@ -217,7 +217,7 @@ cdef object _divide(object tensor, object other, bint reflected):
 
 
 cdef bint _handles_comparison(kind):
-    """Whether a type, or one that it inherits from, has an `__eq__` of its own that may know tensors."""
+    """Return whether a type, or one that it inherits from, has an `__eq__` of its own that may know tensors."""
     for base in kind.__mro__:
         if "__eq__" in base.__dict__:  # that of sequences and numbers of Python's own does not
             return base.__module__ not in ("builtins", "numpy", "array", "collections") and (

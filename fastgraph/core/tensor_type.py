@@ -28,7 +28,7 @@ class TensorType(metaclass=ABCMeta):  # noqa: B024 - Tensor and Variable are reg
 
     @property
     def __fg_cell__(self) -> Any:
-        """Where its value is kept, if it stands for a Variable, whose `handle` it then has."""
+        """The Cell of its value, if it stands for a Variable, whose `handle` it then has."""
         cell = getattr(getattr(self, "handle", None), "cell", None)
         if cell is None:
             raise AttributeError(f"{type(self).__name__} stands for no Variable")

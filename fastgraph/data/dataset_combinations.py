@@ -552,7 +552,7 @@ def _drawn(logits: Any, draw: Any) -> Any:
 
 
 def _acceptance(initial: Any, target: Any) -> Any:
-    """How often to keep an element of each class, and how often to take one without asking."""
+    """Return how often to keep an element of each class, and how often to take one without asking."""
     ratio = target / (initial + np.finfo(initial.dtype.as_numpy_dtype).tiny)
     least, most = reduction.reduce_min(ratio), reduction.reduce_max(ratio)
     return (ratio - least) / (most - least), least

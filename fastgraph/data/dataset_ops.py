@@ -59,7 +59,7 @@ def _infer_next_as_optional(
 def iterator_get_next_as_optional(
     iterator: Array, *, types: tuple[tuple[int, Any], ...], leasts: tuple[int, ...]
 ) -> Any:
-    """Whether an iterator has another element, and this or zeros. i64[] -> bool[], tensors of the given types."""
+    """True if an iterator has another element, and this or zeros. i64[] -> bool[], tensors of the given types."""
     try:
         return (np.bool_(True), *map(as_array, _taken(iterator)))
     except StopIteration:
@@ -71,7 +71,7 @@ def iterator_get_next_as_optional(
 
 @custom(infer=lambda iterator: Aval(bool_, ()), groups=("int64",), effect="host", reason=_REASON)
 def iterator_has_next(iterator: Array) -> Any:
-    """Whether an iterator has another element. i64[] -> bool[]."""
+    """True if an iterator has another element. i64[] -> bool[]."""
     return resolve(iterator).has_next()
 
 
@@ -110,7 +110,7 @@ def stacked(handles: list[Any]) -> Any:
 
 
 class Recipe(Handled):
-    """How a dataset is made once its operands are there, and what kind of source it is."""
+    """Recipe of a dataset whose operands come later: how it is made of them, and what kind of source it is."""
 
     def __init__(self, build: Callable[..., Any], kind: type) -> None:
         self.build, self.kind = build, kind
@@ -153,7 +153,7 @@ def dataset_of(operands: tuple[Any, ...], recipe: Recipe) -> Any:
 
 @custom(infer=lambda dataset: _HANDLE, groups=("int64",), effect="host", reason=_REASON)
 def dataset_cardinality(dataset: Array) -> Any:
-    """How many elements a dataset has, -1: infinitely many, -2: unknown. i64[] -> i64[]."""
+    """Number of a dataset's elements, -1: infinitely many, -2: unknown. i64[] -> i64[]."""
     return np.int64(resolve(dataset).cardinality())
 
 

@@ -194,7 +194,7 @@ def decode_jpeg(
 
 
 def is_fast(dct_method: Any) -> bool:
-    """Whether a method's name asks for the fast transform. Raises InvalidArgumentError for another name."""
+    """Return whether a method's name asks for the fast transform. Raises InvalidArgumentError for another name."""
     method = word(dct_method, "dct_method")
     if method not in ("", "INTEGER_FAST", "INTEGER_ACCURATE"):
         raise invalid("dct_method must be one of {'', 'INTEGER_FAST', 'INTEGER_ACCURATE'}")

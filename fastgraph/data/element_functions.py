@@ -84,7 +84,7 @@ class Mapped:
         self._note_writes(trace.graph)
 
     def makes(self, kind: type[Source]) -> bool:
-        """Whether it makes datasets of such sources."""
+        """Return whether it makes datasets of such sources."""
         recipes = [node.attrs["recipe"] for node in self._graph.nodes if node.op.name == "make_dataset"]
         return any(issubclass(resolve(recipe).kind, kind) for recipe in recipes)
 
@@ -95,7 +95,7 @@ class Mapped:
 
     @property
     def draws(self) -> bool:
-        """Whether it has random ops, whose numbers come in the order of its calls."""
+        """True if it has random ops, whose numbers come in the order of its calls."""
         return bool(self._generators)
 
     def bound(self, captured: Sequence[Any], run: Run) -> Callable[[Element], Element]:
@@ -124,7 +124,7 @@ class OfFunction(OfTensors):
 
     @property
     def draws(self) -> bool:
-        """Whether its function has random ops."""
+        """True if its function has random ops."""
         return self._mapped.draws
 
     def function(self, run: Run) -> Callable[[Element], Element]:
@@ -173,7 +173,7 @@ class Map(OfFunction):
         return map(self.function(run), self.source.elements(run))
 
     def is_parallel(self) -> bool:
-        """Whether threads call the function."""
+        """Return whether threads call the function."""
         return self.calls > 1 and not self._mapped.draws
 
     def cardinality(self) -> int:

@@ -91,7 +91,7 @@ def _dtype_of_arrays(values: list[Any]) -> Any:
 
 
 def is_structure(value: object) -> bool:
-    """Whether `value` is a container of components: a tuple, a dict, a named tuple or an attrs class."""
+    """Return whether `value` is a container of components: a tuple, a dict, a named tuple or an attrs class."""
     return nesting.is_nested(value) and not isinstance(value, list | range)
 
 

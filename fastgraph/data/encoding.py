@@ -117,12 +117,12 @@ def encode_jpeg(
 
 @custom(op="IsJpeg", infer=lambda contents: Aval(bool_, ()), groups=("string",), reason=_REASON)
 def is_jpeg_p(contents: Array) -> Any:
-    """Whether bytes begin as a JPEG file does."""
+    """True where bytes begin as a JPEG file does."""
     return np.bool_(contents.item()[:3] == b"\xff\xd8\xff")
 
 
 def is_jpeg(contents: TensorLike, name: str | None = None) -> Tensor:
-    """Whether bytes begin as a JPEG file does. string[] -> bool[]. Source: tf.io.is_jpeg."""
+    """True where bytes begin as a JPEG file does. string[] -> bool[]. Source: tf.io.is_jpeg."""
     return named(name, is_jpeg_p, as_tensor(contents, string))
 
 

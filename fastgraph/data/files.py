@@ -45,7 +45,7 @@ class GFile:
 
     @property
     def mode(self) -> str:
-        """How the file is opened."""
+        """The mode in which the file is opened."""
         return self._mode
 
     def _opened(self) -> Any:

@@ -48,7 +48,7 @@ def jpeg_pixels(picture: Any, channels: int, ratio: int = 1, fast: bool = True, 
 
 
 def _has_chroma(picture: Any) -> bool:
-    """Whether three layers are Y, Cb and Cr rather than red, green and blue, by libjpeg's rule."""
+    """Return whether three layers are Y, Cb and Cr rather than red, green and blue, by libjpeg's rule."""
     if "jfif" in picture.info:
         return True
     if "adobe_transform" in picture.info:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 
 class AutotuneAlgorithm(enum.Enum):
-    """How buffers and threads are chosen. Source: tf.data.experimental.AutotuneAlgorithm."""
+    """Choice of buffers and threads. Source: tf.data.experimental.AutotuneAlgorithm."""
 
     DEFAULT = 0
     HILL_CLIMB = 1
@@ -21,7 +21,7 @@ class AutotuneAlgorithm(enum.Enum):
 
 
 class AutoShardPolicy(enum.IntEnum):
-    """How a dataset is shared out among workers. Source: tf.data.experimental.AutoShardPolicy."""
+    """Ways to share a dataset out among workers. Source: tf.data.experimental.AutoShardPolicy."""
 
     OFF = -1
     AUTO = 0
@@ -106,7 +106,7 @@ class _Fields:
 
 
 class AutotuneOptions(_Fields):
-    """How buffers and threads are tuned. Source: tf.data.experimental.AutotuneOptions."""
+    """Options of the tuning of buffers and threads. Source: tf.data.experimental.AutotuneOptions."""
 
     FIELDS: ClassVar[dict[str, tuple[Any, Any]]] = {
         **dict.fromkeys(("enabled",), (bool, None)),
@@ -116,7 +116,7 @@ class AutotuneOptions(_Fields):
 
 
 class DistributeOptions(_Fields):
-    """How a dataset is shared out. Source: tf.data.experimental.DistributeOptions."""
+    """Options of the sharing out of a dataset. Source: tf.data.experimental.DistributeOptions."""
 
     FIELDS: ClassVar[dict[str, tuple[Any, Any]]] = {
         "auto_shard_policy": (AutoShardPolicy, AutoShardPolicy.AUTO),
@@ -125,7 +125,7 @@ class DistributeOptions(_Fields):
 
 
 class OptimizationOptions(_Fields):
-    """Which rewrites of a pipeline are on. Source: tf.data.experimental.OptimizationOptions."""
+    """Rewrites of a pipeline that are on. Source: tf.data.experimental.OptimizationOptions."""
 
     FIELDS: ClassVar[dict[str, tuple[Any, Any]]] = dict.fromkeys(
         (
@@ -144,7 +144,7 @@ class ServiceOptions(_Fields):
 
 
 class ThreadingOptions(_Fields):
-    """How many threads make elements. Source: tf.data.ThreadingOptions."""
+    """Numbers of threads that make elements. Source: tf.data.ThreadingOptions."""
 
     FIELDS: ClassVar[dict[str, tuple[Any, Any]]] = dict.fromkeys(
         ("max_intra_op_parallelism", "private_threadpool_size"), (int, None)

@@ -197,7 +197,7 @@ class Together(Iterator[Element]):
 
 
 def draws(source: Any) -> bool:
-    """Whether a source, or one that it is made of, draws random numbers as a function is called."""
+    """Return whether a source, or one that it is made of, draws random numbers as a function is called."""
     if getattr(source, "draws", False):
         return True
     inner = [value for value in vars(source).values() if hasattr(value, "elements") and hasattr(value, "cardinality")]

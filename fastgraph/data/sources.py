@@ -1,4 +1,4 @@
-"""Where elements come from: tensors, their slices, numbers, Python generators.
+"""Sources of elements: tensors, their slices, numbers, Python generators.
 
 Rule: a Source only describes; every call of `elements` begins anew. What `elements` gives goes on after an error where
 the one behind it does, so it is an iterator of C's or of a class, not a generator.
@@ -49,7 +49,7 @@ class Run:
 
     @functools.cached_property
     def ordered(self) -> bool:
-        """Whether elements come in order where the transformation itself does not say: what the options say."""
+        """True if elements come in order where the transformation itself does not say: what the options say."""
         found = () if self._source is None else below(self._source)
         return next((each.deterministic for each in found if getattr(each, "deterministic", None) is not None), True)
 
@@ -75,7 +75,7 @@ class Source(Handled):
         return [part for part in _parts(self) if isinstance(part, Source)]
 
     def cardinality(self) -> int:
-        """How many elements there are, INFINITE or UNKNOWN."""
+        """Return how many elements there are, INFINITE or UNKNOWN."""
         return UNKNOWN
 
     @staticmethod
@@ -349,7 +349,7 @@ def below(source: Source) -> list[Any]:
 
 
 class Cursor(Handled):
-    """Where a pass is. It may have looked some elements ahead."""
+    """The place of a pass. It may have looked some elements ahead."""
 
     def __init__(self, source: Source) -> None:
         self.spec = source.spec
@@ -372,7 +372,7 @@ class Cursor(Handled):
             self._taken -= 1
 
     def has_next(self) -> bool:
-        """Whether there is another element."""
+        """Return whether there is another element."""
         with self._lock:
             if not self._ahead:
                 try:

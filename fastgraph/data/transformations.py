@@ -397,7 +397,7 @@ class Rebatch(Batch):
 
 
 def _divides(size: int, spec: Any) -> bool:
-    """Whether the first axis of what a spec describes is known and some times `size` long."""
+    """Return whether the first axis of what a spec describes is known and some times `size` long."""
     if isinstance(spec, NoneTensorSpec):
         return True
     rows = spec.shape[0] if spec.shape.rank else None

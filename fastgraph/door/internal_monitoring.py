@@ -54,7 +54,7 @@ class IntGauge(Metric):
 
 
 class BoolGauge(Metric):
-    """Whether something is so."""
+    """A gauge of something that is so or is not."""
 
     zero = False
 

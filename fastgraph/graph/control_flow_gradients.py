@@ -190,7 +190,7 @@ def _while_gradient(
 
 
 def _is_sparse(grad: object) -> bool:
-    """Whether a gradient of each iteration is so many rows of a tensor: these are stacked, and nothing is summed."""
+    """Return whether an iteration's gradient is so many rows of a tensor: these are stacked, nothing is summed."""
     return isinstance(grad, IndexedSlices) and bool(grad.values.shape.rank) and grad.values.shape[0] is not None
 
 
@@ -275,7 +275,7 @@ class _Rows:
         return tensor
 
     def ends(self, flat: Value) -> Any:
-        """Where the parts of a saved vector begin, and where the last one ends, i32[trips + 1].
+        """Return where the parts of a saved vector begin, and where the last one ends, i32[trips + 1].
 
         It is made in the trace round the loop, where it is first asked for: once, and not in every iteration.
         """

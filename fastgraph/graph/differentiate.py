@@ -54,7 +54,7 @@ def entering(trace: GraphTrace | None) -> Any:
 
 
 def differentiable(aval: Aval) -> bool:
-    """Whether cotangents flow through values of this type."""
+    """Return whether cotangents flow through values of this type."""
     return aval.dtype.is_floating or aval.dtype.is_complex
 
 
@@ -93,7 +93,7 @@ class Derivative:
             self._save_shapes(len(dys))
 
     def _save_shapes(self, first: int) -> None:
-        """Where only the shape of a residual is asked for, let the shape be the residual: a list is not kept for it."""
+        """Let a shape be the residual where only the shape of one is asked for: a list is not kept for it."""
         graph, forward = self.graph, self.forward
         for k, residual in enumerate(self.residuals):
             given = graph.inputs[first + k]
@@ -307,7 +307,7 @@ rules["call"] = _call_gradient
 
 
 class AggregationMethod:
-    """How `gradients` adds cotangents: names that change nothing here. Source: tf.AggregationMethod."""
+    """Ways in which `gradients` adds cotangents: names that change nothing here. Source: tf.AggregationMethod."""
 
     ADD_N = 0
     DEFAULT = ADD_N

@@ -188,7 +188,7 @@ class Graph:
 
     @property
     def building_function(self) -> bool:
-        """Whether this is the graph of a Function, a branch or a loop, and not one that a user made."""
+        """True if this is the graph of a Function, a branch or a loop, and not one that a user made."""
         return self.trace is not None and self.trace.kind != "graph"
 
     @property
@@ -313,7 +313,7 @@ def effects(node: Node) -> list[Effect]:
 
 
 def is_pure(node: Node) -> bool:
-    """Whether the node only computes: it may be dropped when unused and merged with its like."""
+    """Return whether the node only computes: it may be dropped when unused and merged with its like."""
     return not effects(node)
 
 
@@ -485,7 +485,7 @@ def _verify_node(graph: Graph, node: Node, defined: set[Value], devices: Callabl
 
 
 def is_serialisable(attr: object) -> bool:
-    """Whether an attribute is a number, string, bytes, bool, None, DType, tensor, graph, or a tuple of such."""
+    """Return whether an attribute is a number, string, bytes, bool, None, DType, tensor, graph, or a tuple of such."""
     if attr is None or isinstance(attr, bool | int | float | complex | str | bytes | DType | Graph):
         return True
     if isinstance(attr, tuple):

@@ -282,7 +282,7 @@ def map_fn(
 
 
 def _is_composite(leaf: object) -> bool:
-    """Whether no one tensor can stand for `leaf`: a RaggedTensor or SparseTensor."""
+    """Return whether no one tensor can stand for `leaf`: a RaggedTensor or SparseTensor."""
     return hasattr(type(leaf), "__fg_bind__")
 
 

@@ -142,7 +142,7 @@ class _Chain:
 
 
 class _Depth:
-    """How deep a thread is in calls within calls."""
+    """The depth of a thread's calls within calls."""
 
     __slots__ = ("all", "chain", "here")
 
@@ -243,7 +243,7 @@ def effects_of(graph: Graph) -> Effects:
 
 
 def _only_checks(graph: Graph) -> bool:
-    """Whether the effects that are of no resource are assertions."""
+    """Return whether the effects that are of no resource are assertions."""
     for node in graph.nodes:
         if node.op.effect == "host" and node.op.op_type != "Assert":
             return False

@@ -34,7 +34,7 @@ _lines: dict[tuple[str, int, str], SourceLine] = {}
 
 
 def is_internal(code: CodeType) -> bool:
-    """Whether code is of this package, or of what it is built with, and not the user's."""
+    """Return whether code is of this package, or of what it is built with, and not the user's."""
     file = code.co_filename
     known = (
         file.startswith((_PACKAGE, "<frozen", "<fastgraph")) or file.endswith((".pyx", ".pxi")) or _CONVERTER in file

@@ -98,7 +98,7 @@ def _infer_while(
 
 
 def known_trips(node: Node) -> int | None:
-    """How many iterations a while node makes, if it counts by a fixed step from one known number to another."""
+    """Return the number of a while node's iterations, if it counts by a fixed step from one known number to another."""
     test, body, n_carried = (node.attrs[key] for key in ("cond_graph", "body_graph", "n_carried"))
     compared = _itself(test.outputs[0]).node
     if compared.op.name not in ("less", "greater") or compared.inputs[0] not in test.inputs[:n_carried]:

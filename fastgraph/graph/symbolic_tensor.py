@@ -91,7 +91,7 @@ class SymbolicTensor(Tensor):
 
     @property
     def value_index(self) -> int:
-        """Which result of its operation this is."""
+        """The number of this result among those of its operation."""
         return tensor_place(self.value)[1]
 
     @property
@@ -112,7 +112,7 @@ class SymbolicTensor(Tensor):
 
     @property
     def made_at(self) -> str:
-        """Where it was made, for people: `from f, file:line`; of an argument, whose it is."""
+        """The place where it was made, for people: `from f, file:line`; of an argument, whose it is."""
         line = next(iter(self.value.node.source), None)
         if line is not None:
             return f"from {line.function}, {line}"

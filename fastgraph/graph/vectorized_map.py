@@ -47,7 +47,7 @@ _SIZES = frozenset({"shape", "size", "rank"})
 
 
 def _draws(graph: Graph) -> bool:
-    """Whether a graph has random ops: its results then differ from element to element."""
+    """Return whether a graph has random ops: its results then differ from element to element."""
     return any(
         node.op.name in _PER_ELEMENT or any(_draws(inner) for inner, _ in subgraphs(node)) for node in graph.nodes
     )
@@ -313,7 +313,7 @@ def _dense(grad: object) -> Any:
 
 
 def _flow(graph: Graph, flags: Sequence[bool]) -> list[bool]:
-    """Which outputs of a graph differ from element to element, if those parameters do."""
+    """Return which outputs of a graph differ from element to element, if those parameters do."""
     differs = {value for value, flag in zip(graph.parameters, flags, strict=True) if flag}
     for node in graph.nodes:
         draws = node.op.name in _PER_ELEMENT or any(_draws(inner) for inner, _ in subgraphs(node))
@@ -391,7 +391,7 @@ def vectorized_map(
 
 
 def _number(flat: Sequence[Any]) -> Any:
-    """How many elements there are: an int, or i32[]."""
+    """Return the number of elements: an int, or i32[]."""
     if not flat:
         raise ValueError("vectorized_map: elems should contain a tensor")
     known = set()

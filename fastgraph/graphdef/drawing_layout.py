@@ -1,4 +1,4 @@
-"""Where the operations of a drawing stand: layers, the order within a layer, places from left to right.
+"""Places of a drawing's operations: layers, the order within a layer, places from left to right.
 
 Rule: an operation stands below all that it takes. What only feeds others (constants, captures, reads) stands just above
 the first that takes it. An edge that passes layers has a place in each of them, so that it runs through no box.

@@ -13,7 +13,7 @@ from fastgraph.graphdef.op_table import Definition, shapes_of, types_of
 
 
 def writes(graph: Graph) -> bool:
-    """Whether the graph does anything besides computing and reading."""
+    """Return whether the graph does anything besides computing and reading."""
     return any(
         node.op.effect not in (None, "read")
         or any(kind != "read" for kind, _ in node.attrs.get("effects", ()))  # of a recursive call
@@ -23,7 +23,7 @@ def writes(graph: Graph) -> bool:
 
 
 def _stateless(node: Node) -> bool:
-    """Whether it reads no Variable either: TensorFlow finds no gradient through loops of stateless calls that do."""
+    """Return whether a node reads no Variable either: TensorFlow finds no gradient through loops of calls that do."""
     return not ir.effects(node)
 
 
@@ -120,7 +120,7 @@ def _passed_on(value: Value) -> Value:
 
 
 def _used(graph: Graph, numbers: list[int]) -> list[int]:
-    """Which of these numbers stand for inputs that the graph uses."""
+    """Return which of these numbers stand for inputs that the graph uses."""
     taken = {value for node in graph.nodes for value in node.inputs}.union(graph.outputs)
     return [number for value, number in zip(graph.inputs, numbers, strict=True) if value in taken]
 

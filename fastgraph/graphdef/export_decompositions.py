@@ -221,7 +221,7 @@ def _padded(parts: Parts, buffer: Value, index: Value) -> tuple[Value, ...]:
 
 
 def search_sorted(node: Node) -> list[Definition]:
-    """Where values go in sorted rows."""
+    """Write a search for where values go in sorted rows."""
     kind = "UpperBound" if node.attrs["right"] else "LowerBound"
     return Parts(node).last(kind, node.inputs)
 

@@ -28,7 +28,7 @@ def _name(node: Node, kind: str) -> str:
 
 
 def _elements(value: Value, node: Node) -> int:
-    """How many real numbers are transformed at once; Unwritable where that is not known."""
+    """Return how many real numbers are transformed at once; Unwritable where that is not known."""
     shape = value.aval.shape
     sizes = [None] if shape is None else [shape[axis] for axis in node.attrs["axes"]]
     if None in sizes:
@@ -44,7 +44,7 @@ def _times(parts: Parts, kind: str, value: Value, factor: object) -> tuple[str, 
 
 
 def _lengths(parts: Parts, value: Value, count: int, last: Value | None = None) -> Value:
-    """How many real numbers there are along each axis, i32[count]; `last`, a scalar, along the last one."""
+    """Return how many real numbers there are along each axis, i32[count]; `last`, a scalar, along the last one."""
     shape = value.aval.shape
     sizes: list[int | None] = [None] * count if shape is None else list(shape[-count:])
     known = None if last is None else last.aval.value

@@ -358,7 +358,7 @@ def make_tensor_proto(
 
 
 def _is_one_number(flat: np.ndarray) -> bool:
-    """Whether all elements are the same, zeros of either sign apart."""
+    """Return whether all elements are the same, zeros of either sign apart."""
     same = bool((flat == flat[0]).all())
     return same and (flat.dtype.kind not in "fV" or flat[0] != 0 or len(set(np.signbit(flat).tolist())) == 1)
 

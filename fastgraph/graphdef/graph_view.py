@@ -504,12 +504,12 @@ class Graph:
 
     @property
     def finalized(self) -> bool:
-        """Whether nothing may be added."""
+        """True if nothing may be added."""
         return self._finalized
 
     @property
     def building_function(self) -> bool:
-        """Whether this is the graph of a Function, a branch or a loop."""
+        """True if this is the graph of a Function, a branch or a loop."""
         return self.ir.building_function
 
     @property
@@ -518,7 +518,7 @@ class Graph:
         return None
 
     def is_feedable(self, tensor: object) -> bool:
-        """Whether `tensor` is one of this graph."""
+        """Return whether `tensor` is one of this graph."""
         return getattr(tensor, "graph", None) is self
 
     is_fetchable = is_feedable

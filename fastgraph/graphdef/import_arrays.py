@@ -55,7 +55,7 @@ def _diagonal(function: str, align: str = "LEFT_LEFT") -> Make:
 
 
 def _bincount(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """How often each number below `size` is there, along the last axis; the sum of its weights where there are any."""
+    """Count each number below `size` along the last axis, or sum its weights where there are any."""
     values, size, weights = inputs
     rank = values.shape.rank
     if rank is None:

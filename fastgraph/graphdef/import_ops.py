@@ -181,7 +181,7 @@ def _slope(slope: Callable[[Any], Any]) -> Callable[[str, list[Any], dict[str, A
 
 
 def _concat_offset(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """Where each of several tensors begins in their concatenation."""
+    """Return where each of several tensors begins in their concatenation."""
     axis, ranks = fixed(inputs[0], f"Node '{name}': the axis"), [shape.shape[0] for shape in inputs[1:]]
     if np.ndim(axis) or not -ranks[0] <= axis < ranks[0] or len({*ranks}) > 1:
         raise invalid(f"Concat dim {axis} is no axis of shapes of {ranks} elements [Op:ConcatOffset]")

@@ -28,7 +28,7 @@ def _call(function: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def _bits(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """How many bits of each whole number are set: pairs of bits, then of fours, ... are added up side by side."""
+    """Count the bits set in each whole number: pairs of bits, then of fours, ... are added up side by side."""
     (x,) = inputs
     if not x.dtype.is_integer:
         raise invalid(f"Value for attr 'T' of {x.dtype.name} is not in the list of allowed values: whole numbers")
@@ -55,7 +55,7 @@ def _quotient(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _dim_map(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """Where the axes of one layout are in another."""
+    """Return where the axes of one layout are in another."""
     source, target = attrs.get("src_format", "NHWC"), attrs.get("dst_format", "NCHW")
     if sorted(source) != sorted(target) or len(source) not in (4, 5):
         raise invalid(f"the layouts {source} and {target} are not two of the same four or five axes")
@@ -64,7 +64,7 @@ def _dim_map(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _truth(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """Whether a number is not 0, a text not empty; of any other tensor: whether it has elements."""
+    """True where a number is not 0, a text not empty; of any other tensor: where it has elements."""
     (x,) = inputs
     if x.shape.rank != 0:
         return _call("size", x) > 0
@@ -198,7 +198,7 @@ def _filled_rows_gradient(name: str, inputs: list[Any], attrs: dict[str, Any]) -
 
 
 def _counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """How often each number is there, of the rows of a sparse or ragged tensor."""
+    """Return how often each number is there, of the rows of a sparse or ragged tensor."""
     *given, size, weights = inputs
     x: Any
     x = SparseTensor(*given) if len(given) == 3 else RaggedTensor.from_row_splits(given[1], given[0], validate=False)

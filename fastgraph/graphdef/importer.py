@@ -245,7 +245,7 @@ class Body:
         return range(len(value) if isinstance(value, list) else int(value))
 
     def has(self, key: str) -> bool:
-        """Whether there is such a tensor, given or made."""
+        """Return whether there is such a tensor, given or made."""
         name, _, index = key.partition(":")
         return int(index) < self.counts.get(name, 1)
 
@@ -588,6 +588,6 @@ def unserved(library: Library, roots: Iterable[str], nodes: Iterable[Message] = 
 
 
 def is_served(op: str) -> bool:
-    """Whether a type of operation has an equal here."""
+    """Return whether a type of operation has an equal here."""
     known = any(op in each for each in (_SERVED, STRUCTURE, RESOURCES, import_datasets.SERVED, COMPOSITES, VARIANTS))
     return known or (op in signatures() and bool(rows_for(op)))

@@ -156,7 +156,7 @@ class Message:
     # -- what protocol buffers have
 
     def HasField(self, name: str) -> bool:
-        """Whether a message, or one of fields that exclude each other, is set. Raises ValueError for other fields."""
+        """Return whether a field, or one of several that exclude each other, is set. Raises ValueError for others."""
         field = self._named(name)
         if field.repeated or field.key is not None or not (field.oneof or field.kind in KINDS):
             raise ValueError(f'Can\'t test field "{type(self).__name__}.{name}": it has no presence.')

@@ -69,7 +69,7 @@ def _protocol_buffers() -> dict[str, Any] | None:
 
 
 def has_protocol_buffers() -> bool:
-    """Whether messages are made into protocol buffers: the tensorboard package is there."""
+    """Return whether messages are made into protocol buffers: the tensorboard package is there."""
     return _protocol_buffers() is not None
 
 

@@ -55,7 +55,7 @@ class LambdaCallback(Callback):
 
 
 def _is_chief(model: Any) -> bool:
-    """Whether this process is the one of several that writes files."""
+    """Return whether this process is the one of several that writes files."""
     strategy = getattr(model, "_strategy", None)
     return strategy is None or bool(strategy.extended.should_checkpoint)
 

@@ -155,14 +155,14 @@ def _count(name: str, text: str) -> type[_Count]:
     return made
 
 
-TruePositives = _count("TruePositives", "How many true ones have a score above the threshold (0.5).")
-TrueNegatives = _count("TrueNegatives", "How many false ones have no score above the threshold (0.5).")
-FalsePositives = _count("FalsePositives", "How many false ones have a score above the threshold (0.5).")
-FalseNegatives = _count("FalseNegatives", "How many true ones have no score above the threshold (0.5).")
+TruePositives = _count("TruePositives", "Number of true ones that have a score above the threshold (0.5).")
+TrueNegatives = _count("TrueNegatives", "Number of false ones that have no score above the threshold (0.5).")
+FalsePositives = _count("FalsePositives", "Number of false ones that have a score above the threshold (0.5).")
+FalseNegatives = _count("FalseNegatives", "Number of true ones that have no score above the threshold (0.5).")
 
 
 class Precision(_Counting):
-    """How many of those that score above a threshold (0.5) are true. Source: tf.keras.metrics.Precision.
+    """Share of true ones among those that score above a threshold (0.5). Source: tf.keras.metrics.Precision.
 
     thresholds: a number or several in [0, 1]. top_k: instead, an example's greatest count as positive. class_id: the
     only class that counts.
@@ -184,7 +184,7 @@ class Precision(_Counting):
 
 
 class Recall(Precision):
-    """How many of the true ones score above a threshold (0.5). Arguments of Precision. Source: tf.keras.metrics."""
+    """Share of the true ones that score above a threshold (0.5). Arguments of Precision. Source: tf.keras.metrics."""
 
     KEPT = ("true_positives", "false_negatives")
 

@@ -91,11 +91,11 @@ class Source:
         raise NotImplementedError
 
     def endless(self) -> bool:
-        """Whether another pass may begin in the middle of an epoch."""
+        """Return whether another pass may begin in the middle of an epoch."""
         return False
 
     def whole(self) -> bool:
-        """Whether each epoch is a pass of its own."""
+        """Return whether each epoch is a pass of its own."""
         return True
 
     def epoch(self) -> Iterator[Batch]:

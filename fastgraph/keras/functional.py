@@ -187,7 +187,7 @@ class Network:
         return found
 
     def is_chain(self) -> bool:
-        """Whether each layer is called once, on what one other gives."""
+        """Return whether each layer is called once, on what one other gives."""
         called = [id(node.layer) for node in self.nodes]
         if len(called) != len(set(called)) or len(self.inputs) > 1:
             return False

@@ -59,7 +59,7 @@ __getattr__, __dir__ = lookup("keras.losses")
 
 
 class Reduction:
-    """How the losses of a batch become one: the names of tf.keras.losses.Reduction."""
+    """Ways in which the losses of a batch become one: the names of tf.keras.losses.Reduction."""
 
     AUTO = "auto"
     NONE = "none"

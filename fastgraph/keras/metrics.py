@@ -204,24 +204,24 @@ def _equal(a: TensorLike, b: TensorLike) -> Any:
     return cast(equal(a if a.dtype is b.dtype else cast(a, b.dtype), b), backend.floatx())
 
 
-Accuracy = _class("Accuracy", _equal, "How often predictions equal labels.")
+Accuracy = _class("Accuracy", _equal, "Share of predictions that equal labels.")
 BinaryAccuracy = _class(
-    "BinaryAccuracy", _on_the_side, "How often a score is on its label's side of `threshold`.", "threshold"
+    "BinaryAccuracy", _on_the_side, "Share of scores on their labels' side of `threshold`.", "threshold"
 )
 CategoricalAccuracy = _class(
-    "CategoricalAccuracy", categorical_accuracy, "How often the greatest score is the one-hot label's."
+    "CategoricalAccuracy", categorical_accuracy, "Share of greatest scores that are the one-hot label's."
 )
 SparseCategoricalAccuracy = _class(
-    "SparseCategoricalAccuracy", sparse_categorical_accuracy, "How often the greatest score is the integer label's.",
+    "SparseCategoricalAccuracy", sparse_categorical_accuracy, "Share of greatest scores that are the integer label's.",
     base=_Sparse,
 )  # fmt: skip
 TopKCategoricalAccuracy = _class(
     "TopKCategoricalAccuracy", top_k_categorical_accuracy,
-    "How often the one-hot label's score is among the `k` greatest.", "k",
+    "Share of one-hot labels' scores among the `k` greatest.", "k",
 )  # fmt: skip
 SparseTopKCategoricalAccuracy = _class(
     "SparseTopKCategoricalAccuracy", sparse_top_k_categorical_accuracy,
-    "How often the integer label's score is among the `k` greatest.", "k", base=_Sparse,
+    "Share of integer labels' scores among the `k` greatest.", "k", base=_Sparse,
 )  # fmt: skip
 BinaryCrossentropy = _class(
     "BinaryCrossentropy", binary_crossentropy, "Mean cross-entropy of yes and no.", "from_logits", "label_smoothing"
@@ -275,7 +275,7 @@ def get(identifier: Identifier) -> Any:
 
 
 def known(name: str) -> bool:
-    """Whether there is a metric of this name. Raises ValueError if there is none."""
+    """Return whether there is a metric of this name. Raises ValueError if there is none."""
     return name in FUNCTIONS or identifiers.made(name, _CLASSES, "metric function") is not None
 
 

@@ -66,7 +66,7 @@ class Progbar:
         self._write(current, values, now - self._begun, finalize)
 
     def due(self) -> bool:
-        """Whether a step would be shown now."""
+        """Return whether a step would be shown now."""
         return self._moving and time.perf_counter() - self._shown >= self.interval
 
     def _mean(self, name: str, value: Any, steps: int) -> tuple[str, Any]:

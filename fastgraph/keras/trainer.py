@@ -444,7 +444,7 @@ def _check_queues(kwargs: dict[str, Any]) -> None:
 
 
 def _is_tuple(data: Any) -> bool:
-    """Whether validation data is (x, y) or (x, y, weights), not something that yields them."""
+    """Return whether validation data is (x, y) or (x, y, weights), not something that yields them."""
     if isinstance(data, list) and len(data) in (2, 3) and all(hasattr(part, "__len__") for part in data):
         raise ValueError("`validation_data` must be a tuple (x, y) or (x, y, sample_weight), received a list.")
     return isinstance(data, tuple)

@@ -106,7 +106,7 @@ def clone_model(model: Any, input_tensors: Any = None, clone_function: Any = Non
 
 
 def _compiled(model: Any) -> Any:
-    """How a model was compiled."""
+    """Return the arguments with which a model was compiled."""
     if not model._is_compiled:
         return None
     loss, measured = model._compiled_loss, model._compiled_metrics

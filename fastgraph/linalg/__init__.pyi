@@ -180,7 +180,7 @@ def lu_solve(lower_upper: TensorLike, perm: TensorLike, rhs: TensorLike, validat
 
     Raises: ValueError for shapes that do not fit. Source: tf.linalg.lu_solve."""
 def matrix_rank(a: TensorLike, tol: TensorLike | None = None, validate_args: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
-    """How many singular values are above tol (eps max(m, n) times the greatest). f[*b, m, n] -> i32[*b].
+    """Number of singular values above tol (eps max(m, n) times the greatest). f[*b, m, n] -> i32[*b].
 
     Raises: TypeError for other dtypes; ValueError for ranks below 2. Source: tf.linalg.matrix_rank."""
 def matrix_transpose(a: TensorLike, name: builtins.str | None = 'matrix_transpose', conjugate: builtins.bool = False) -> Tensor:

@@ -125,15 +125,15 @@ class LinearOperator(Module, CompositeTensor, abc.ABC):
     name: Any = property(lambda A: A._name, doc="The name given, or the class's.")
     dtype: Any = property(lambda A: A._dtype, doc="The dtype of the matrix.")
     graph_parents: Any = property(lambda A: A._graph_parents, doc="The tensors given as such.")
-    is_non_singular: Any = property(lambda A: A._is_non_singular, doc="Whether it has an inverse; None: nobody said.")
-    is_self_adjoint: Any = property(lambda A: A._is_self_adjoint, doc="Whether it is its adjoint; None: nobody said.")
+    is_non_singular: Any = property(lambda A: A._is_non_singular, doc="True if it has an inverse; None: nobody said.")
+    is_self_adjoint: Any = property(lambda A: A._is_self_adjoint, doc="True if it is its adjoint; None: nobody said.")
     is_positive_definite: Any = property(
         lambda A: A._is_positive_definite, doc="Whether Re(x^H A x) > 0 but for x = 0; None: nobody said."
     )
 
     @property
     def is_square(self) -> bool | None:
-        """Whether it has as many rows as columns, None where that is not known yet.
+        """True if it has as many rows as columns, None where that is not known yet.
 
         Raises ValueError if it was said not to be, and is.
         """
@@ -157,9 +157,9 @@ class LinearOperator(Module, CompositeTensor, abc.ABC):
 
     shape: Any = property(lambda A: A._shape(), doc="[*batch, rows, columns], as far as it is known.")
     batch_shape: Any = property(lambda A: shape_of(batch_dims(A, 2)), doc="The extents before these, as far as known.")
-    tensor_rank: Any = property(lambda A: A.shape.rank, doc="How many axes there are, None if that is not known.")
-    domain_dimension: Any = property(lambda A: known(A, -1), doc="How many columns, None if that is not known.")
-    range_dimension: Any = property(lambda A: known(A, -2), doc="How many rows, None if that is not known.")
+    tensor_rank: Any = property(lambda A: A.shape.rank, doc="The number of axes, None if that is not known.")
+    domain_dimension: Any = property(lambda A: known(A, -1), doc="The number of columns, None if that is not known.")
+    range_dimension: Any = property(lambda A: known(A, -2), doc="The number of rows, None if that is not known.")
 
     def shape_tensor(self, name: str = "shape_tensor") -> Tensor:
         """Return [*batch, rows, columns] as i32[b + 2]."""

@@ -20,7 +20,7 @@ from fastgraph.ops.static_assertions import assert_proper_iterable
 
 
 def _is_in_blocks(x: Any, dims: Sequence[int | None], axis: int) -> bool:
-    """Whether a list holds one tensor for each block, and is not itself one tensor. Raises: ValueError if unclear."""
+    """Return whether a list has a tensor for each block, and is not one tensor. Raises: ValueError if unclear."""
     if not isinstance(x, (list, tuple)) or any(hasattr(item, "dtype") for item in x):
         return isinstance(x, (list, tuple))
 

@@ -38,7 +38,7 @@ class LinearOperatorCirculant(
     spectrum, input_output_dtype = Field("The transform of what it convolves with.", 1), Field(default="complex64")
     _real = "A real spectrum always corresponds to a self-adjoint operator."
     _depth: ClassVar[int] = 1
-    block_depth = property(lambda A: A._depth, doc="How many dimensions the convolution has.")
+    block_depth = property(lambda A: A._depth, doc="The number of dimensions of the convolution.")
 
     def _checked(self, given: dict[str, Any], hints: Hints) -> tuple[Any, Hints]:
         self._input_output_dtype = as_dtype(given["input_output_dtype"])

@@ -167,7 +167,7 @@ class OfSeveral(OperatorOfFields):
 
 
 def _are_adjoint(a: LinearOperator, b: LinearOperator) -> bool:
-    """Whether one operator is seen to be the adjoint of the other."""
+    """Return whether one operator is seen to be the adjoint of the other."""
     if a is b:
         return bool(a.is_self_adjoint)
     return any(isinstance(x, LinearOperatorAdjoint) and x.operator is y for x, y in ((a, b), (b, a)))
@@ -182,7 +182,7 @@ class LinearOperatorComposition(OfSeveral):
     _between = "_o_"
 
     def _is_outer(self) -> bool:
-        """Whether it is seen to be A A^H."""
+        """Return whether it is seen to be A A^H."""
         n = len(self.operators)
         return n % 2 == 0 and all(_are_adjoint(self.operators[i], self.operators[n - 1 - i]) for i in range(n // 2))
 

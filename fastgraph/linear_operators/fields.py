@@ -138,7 +138,7 @@ class OperatorOfFields(LinearOperator):
     # -- shapes
 
     def _own(self, name: str) -> int:
-        """How many axes a field has besides the batch's."""
+        """Return how many axes a field has besides the batch's."""
         return self._fields[name].own or 0
 
     def _parts(self) -> list[tuple[Any, int]]:
@@ -197,7 +197,7 @@ class OperatorOfFields(LinearOperator):
 
     @property
     def _type_spec(self) -> Any:
-        """How it is taken apart; None where it holds Variables, by which it is an object and no value."""
+        """The spec that takes it apart; None where it holds Variables, by which it is an object and no value."""
         values = {name: _frozen(getattr(self, field.key)) for name, field in self._fields.items()}
         specs = {name: _spec_of(value) for name, value in values.items()}
         flat = {name: nesting.flatten(spec) for name, spec in specs.items()}

@@ -93,7 +93,7 @@ def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
 
     Raises: InvalidArgumentError for shapes that differ, scalars apart. Source: tf.math.betainc."""
 def bincount(arr: TensorLike, weights: TensorLike | None = None, minlength: TensorLike | None = None, maxlength: TensorLike | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None, axis: builtins.int | None = None, binary_output: builtins.bool = False) -> Tensor:
-    """How often each number occurs, or the sum of the weights of its occurrences. i[*s] -> dtype[n].
+    """Count each number's occurrences, or sum the weights of these. i[*s] -> dtype[n].
 
     There are as many results as the greatest number and `minlength` say, at most `maxlength`. With axis -1 each row is
     counted by itself: i[b, n] -> dtype[b, n]. With binary_output: whether it occurs, as 1 and 0. Of a SparseTensor or
@@ -103,7 +103,7 @@ def bincount(arr: TensorLike, weights: TensorLike | None = None, minlength: Tens
 def ceil(x: Any, name: str | None = None) -> Tensor:
     """The least whole number not below x. f[*s] -> f[*s]. Source: tf.math.ceil."""
 def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: TensorLike | None = None, weights: TensorLike | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
-    """How often each label (row) met each prediction (column), or the sum of weights. i[n], i[n] -> dtype[c, c].
+    """Count how often each label (row) met each prediction (column), or sum weights. i[n], i[n] -> dtype[c, c].
 
     Raises: InvalidArgumentError for a negative number, or one that is no class. Source: tf.math.confusion_matrix."""
 def conj(x: TensorLike, name: builtins.str | None = None) -> Tensor:
@@ -158,11 +158,11 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
 
     Raises: InvalidArgumentError for numbers that are no permutation. Source: tf.math.invert_permutation."""
 def is_finite(x: Any, name: str | None = None) -> Tensor:
-    """Whether x is neither infinite nor NaN. f[*s] -> bool[*s]. Source: tf.math.is_finite."""
+    """True where x is neither infinite nor NaN. f[*s] -> bool[*s]. Source: tf.math.is_finite."""
 def is_inf(x: Any, name: str | None = None) -> Tensor:
-    """Whether x is infinite. f[*s] -> bool[*s]. Source: tf.math.is_inf."""
+    """True where x is infinite. f[*s] -> bool[*s]. Source: tf.math.is_inf."""
 def is_nan(x: Any, name: str | None = None) -> Tensor:
-    """Whether x is not a number. f[*s] -> bool[*s]. Source: tf.math.is_nan.
+    """True where x is not a number. f[*s] -> bool[*s]. Source: tf.math.is_nan.
 
     Args:
         x: A floating tensor.
@@ -174,11 +174,11 @@ def is_nan(x: Any, name: str | None = None) -> Tensor:
         >>> tf.math.is_nan([1.0, float("nan"), float("inf")])
         <tf.Tensor: shape=(3,), dtype=bool, numpy=array([False,  True, False])>"""
 def is_non_decreasing(x: TensorLike, name: builtins.str | None = None) -> Tensor:
-    """Whether no element is less than the one before, in row-major order. t[*s] -> bool[].
+    """True if no element is less than the one before, in row-major order. t[*s] -> bool[].
 
     Source: tf.math.is_non_decreasing."""
 def is_strictly_increasing(x: TensorLike, name: builtins.str | None = None) -> Tensor:
-    """Whether every element is greater than the one before, in row-major order. t[*s] -> bool[].
+    """True if every element is greater than the one before, in row-major order. t[*s] -> bool[].
 
     Source: tf.math.is_strictly_increasing."""
 def lbeta(x: TensorLike, name: builtins.str | None = None) -> Tensor:
@@ -226,7 +226,7 @@ def log1p(x: Any, name: str | None = None) -> Tensor:
 def log_sigmoid(x: TensorLike, name: builtins.str | None = None) -> Tensor:
     """log(sigmoid(x)), without overflow. f[*s] -> f[*s]. Source: tf.math.log_sigmoid."""
 def logical_xor(x: TensorLike, y: TensorLike, name: builtins.str | None = 'LogicalXor') -> Tensor:
-    """Whether exactly one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.math.logical_xor."""
+    """True where exactly one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.math.logical_xor."""
 def mod(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Remainder with the sign of y. t[*s], t[*s] -> t[*s], broadcasting.
 

@@ -75,7 +75,7 @@ def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: builtins
     Raises: InvalidArgumentError for labels of another rank, ValueError for such lengths.
     Source: tf.nn.collapse_repeated."""
 def compute_accidental_hits(true_classes: TensorLike, sampled_candidates: TensorLike, num_true: TensorLike, seed: builtins.int | None = None, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]:
-    """Where sampled classes are true ones. i64[b, num_true], i64[n] -> rows i32[k], places i64[k], weights f32[k].
+    """Find where sampled classes are true ones. i64[b, num_true], i64[n] -> rows i32[k], places i64[k], weights f32[k].
 
     The weights are the least float32. Source: tf.nn.compute_accidental_hits."""
 def compute_average_loss(per_example_loss: TensorLike, sample_weight: TensorLike | None = None, global_batch_size: TensorLike | None = None) -> Tensor:
@@ -194,7 +194,7 @@ def gelu(features: TensorLike, approximate: builtins.bool = False, name: builtin
 
     Raises: ValueError for other dtypes. Source: Hendrycks and Gimpel 2016; tf.nn.gelu."""
 def in_top_k(targets: TensorLike, predictions: TensorLike, k: TensorLike, name: builtins.str | None = None) -> Tensor:
-    """Whether the target of each row is among its k greatest predictions. i[n], f32[n, c] -> bool[n].
+    """True where the target of a row is among its k greatest predictions. i[n], f32[n, c] -> bool[n].
 
     Never for a target out of range or where something is not finite.
     Raises: InvalidArgumentError for shapes that do not fit. Source: tf.math.in_top_k."""

@@ -30,7 +30,7 @@ def _rank(x: Tensor) -> Any:
 
 
 def _either(a: Tensor, b: Tensor, n: int) -> Any:
-    """Whether one of two has n axes: now, where ranks are known."""
+    """True if one of two has n axes: now, where ranks are known."""
     known = [x.shape.rank for x in (a, b)]
     return n in known if None not in known else (ops.equal(ops.rank(a), n) | ops.equal(ops.rank(b), n))
 

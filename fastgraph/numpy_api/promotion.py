@@ -234,7 +234,7 @@ def default_float() -> DType:
 
 
 def is_inexact(dtype: DType) -> bool:
-    """Whether NumPy counts a dtype among its floating and complex ones."""
+    """Return whether NumPy counts a dtype among its floating and complex ones."""
     return np.issubdtype(dtype.numpy_dtype, np.inexact)
 
 

@@ -1,4 +1,4 @@
-"""How a row of a table becomes a function: its name, its docstring, and what it does with weak tensors."""
+"""Functions out of rows of tables: their names, docstrings, and what they do with weak tensors."""
 
 from __future__ import annotations
 

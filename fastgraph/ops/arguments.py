@@ -70,7 +70,7 @@ def tensor_of(value: TensorLike, dtype: DType) -> Tensor:
 
 
 def has_dtype(value: TensorLike) -> bool:
-    """Whether a value is a tensor, or like a Variable always the same one: its dtype is nobody's to choose."""
+    """Return whether a value is a tensor, or like a Variable always the same one: its dtype is nobody's to choose."""
     return isinstance(value, Tensor) or hasattr(type(value), "__fg_tensor__")
 
 
@@ -92,7 +92,7 @@ def known_value(value: Any) -> np.ndarray[Any, Any] | None:
 
 
 def are_known(*values: TensorLike | None) -> bool:
-    """Whether arguments of integers are known now, as all are that are no tensors."""
+    """Return whether arguments of integers are known now, as all are that are no tensors."""
     return not any(v is not None and has_tensor(v) and known_value(preferred(v, int32)) is None for v in values)
 
 
@@ -346,7 +346,7 @@ def _mixed_extents(shape: Sequence[Any], letter: str) -> Extents:
 
 
 def holds_int64(values: TensorLike) -> bool:
-    """Whether a list has a tensor of int64 in it."""
+    """Return whether a list has a tensor of int64 in it."""
     return isinstance(values, list | tuple) and any(isinstance(v, Tensor) and v.dtype.name == "int64" for v in values)
 
 

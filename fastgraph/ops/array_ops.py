@@ -428,7 +428,7 @@ def _in_order(x: TensorLike) -> Any:
 
 @public("math.is_non_decreasing")
 def is_non_decreasing(x: TensorLike, name: str | None = None) -> Any:
-    """Whether no element is less than the one before, in row-major order. t[*s] -> bool[].
+    """True if no element is less than the one before, in row-major order. t[*s] -> bool[].
 
     Source: tf.math.is_non_decreasing.
     """
@@ -438,7 +438,7 @@ def is_non_decreasing(x: TensorLike, name: str | None = None) -> Any:
 
 @public("math.is_strictly_increasing")
 def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Any:
-    """Whether every element is greater than the one before, in row-major order. t[*s] -> bool[].
+    """True if every element is greater than the one before, in row-major order. t[*s] -> bool[].
 
     Source: tf.math.is_strictly_increasing.
     """

@@ -83,7 +83,7 @@ class Words:
 
 
 class _Range:
-    """How classes 0 .. n - 1 are drawn, and with which probability."""
+    """A distribution of classes 0 .. n - 1: how they are drawn, and with which probability."""
 
     def __init__(self, n: int) -> None:
         self.n = n
@@ -132,7 +132,7 @@ class _Weighted(_Range):
 
 
 def _expected(probability: Any, n: int, tries: int) -> Any:
-    """How often a class is expected to be there."""
+    """Return how often a class is expected to be there."""
     if tries == n:
         return probability * n
     with np.errstate(divide="ignore"):
@@ -261,7 +261,7 @@ def compute_accidental_hits(
     true_classes: TensorLike, sampled_candidates: TensorLike, num_true: TensorLike, seed: int | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """Where sampled classes are true ones. i64[b, num_true], i64[n] -> rows i32[k], places i64[k], weights f32[k].
+    """Find where sampled classes are true ones. i64[b, num_true], i64[n] -> rows i32[k], places i64[k], weights f32[k].
 
     The weights are the least float32. Source: tf.nn.compute_accidental_hits.
     """

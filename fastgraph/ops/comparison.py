@@ -17,61 +17,61 @@ from fastgraph.ops.families import Array, elementwise, public
 
 @elementwise(expr="x == y", dtypes="any", out="bool")
 def equal_p(x: Array, y: Array) -> Any:
-    """Whether x == y. t[*s], t[*s] -> bool[*s], broadcasting."""
+    """True where x == y. t[*s], t[*s] -> bool[*s], broadcasting."""
     return np.equal(x, y)
 
 
 @elementwise(expr="x != y", dtypes="any", out="bool")
 def not_equal_p(x: Array, y: Array) -> Any:
-    """Whether x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting."""
+    """True where x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting."""
     return np.not_equal(x, y)
 
 
 @elementwise("less", "math.less", expr="x < y", dtypes="ordered", out="bool")
 def less(x: Array, y: Array) -> Any:
-    """Whether x < y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less."""
+    """True where x < y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less."""
     return np.less(x, y)
 
 
 @elementwise("less_equal", "math.less_equal", expr="x <= y", dtypes="ordered", out="bool")
 def less_equal(x: Array, y: Array) -> Any:
-    """Whether x <= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less_equal."""
+    """True where x <= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less_equal."""
     return np.less_equal(x, y)
 
 
 @elementwise("greater", "math.greater", expr="x > y", dtypes="ordered", out="bool")
 def greater(x: Array, y: Array) -> Any:
-    """Whether x > y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.greater."""
+    """True where x > y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.greater."""
     return np.greater(x, y)
 
 
 @elementwise("greater_equal", "math.greater_equal", expr="x >= y", dtypes="ordered", out="bool")
 def greater_equal(x: Array, y: Array) -> Any:
-    """Whether x >= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.greater_equal."""
+    """True where x >= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.greater_equal."""
     return np.greater_equal(x, y)
 
 
 @elementwise("logical_and", "math.logical_and", expr="x & y", groups=("bool", "bool"), out="bool")
 def logical_and(x: Array, y: Array) -> Any:
-    """Whether both hold. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_and."""
+    """True where both hold. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_and."""
     return np.logical_and(x, y)
 
 
 @elementwise("logical_or", "math.logical_or", expr="x | y", groups=("bool", "bool"), out="bool")
 def logical_or(x: Array, y: Array) -> Any:
-    """Whether at least one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_or."""
+    """True where at least one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_or."""
     return np.logical_or(x, y)
 
 
 @elementwise("logical_not", "math.logical_not", expr="~x", groups=("bool",), out="bool")
 def logical_not(x: Array) -> Any:
-    """Whether x does not hold. bool[*s] -> bool[*s]. Source: tf.logical_not."""
+    """True where x does not hold. bool[*s] -> bool[*s]. Source: tf.logical_not."""
     return np.logical_not(x)
 
 
 @elementwise("math.is_nan", expr="isnan(x)", out="bool")
 def is_nan(x: Array) -> Any:
-    """Whether x is not a number. f[*s] -> bool[*s]. Source: tf.math.is_nan.
+    """True where x is not a number. f[*s] -> bool[*s]. Source: tf.math.is_nan.
 
     Args:
         x: A floating tensor.
@@ -88,13 +88,13 @@ def is_nan(x: Array) -> Any:
 
 @elementwise("math.is_inf", expr="isinf(x)", out="bool")
 def is_inf(x: Array) -> Any:
-    """Whether x is infinite. f[*s] -> bool[*s]. Source: tf.math.is_inf."""
+    """True where x is infinite. f[*s] -> bool[*s]. Source: tf.math.is_inf."""
     return np.isinf(x)
 
 
 @elementwise("math.is_finite", expr="isfinite(x)", out="bool")
 def is_finite(x: Array) -> Any:
-    """Whether x is neither infinite nor NaN. f[*s] -> bool[*s]. Source: tf.math.is_finite."""
+    """True where x is neither infinite nor NaN. f[*s] -> bool[*s]. Source: tf.math.is_finite."""
     return np.isfinite(x)
 
 
@@ -147,7 +147,7 @@ _EQUAL = equal_p.primitive  # type: ignore[attr-defined]
 
 @public("equal", "math.equal")
 def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
-    """Whether x == y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.equal.
+    """True where x == y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.equal.
 
     Args:
         x: A tensor of any dtype.
@@ -169,11 +169,11 @@ def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
 
 @public("not_equal", "math.not_equal")
 def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
-    """Whether x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.not_equal."""
+    """True where x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.not_equal."""
     return named(name, not_equal_p, x, y)
 
 
 @public("math.logical_xor")
 def logical_xor(x: TensorLike, y: TensorLike, name: str | None = "LogicalXor") -> Any:
-    """Whether exactly one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.math.logical_xor."""
+    """True where exactly one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.math.logical_xor."""
     return logical_and(logical_or(x, y), logical_not(logical_and(x, y)))

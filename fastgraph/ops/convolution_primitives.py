@@ -227,11 +227,11 @@ class _Geometry:
         return found
 
     def near(self, at: Sequence[Any], extents: Sequence[Any]) -> Sequence[Any]:
-        """Where to read: guarded by whether it is inside, or at the nearest place, which needs no guard."""
+        """Return where to read: guarded by whether it is inside, or at the nearest place, which needs no guard."""
         return at if self.taps is None else clamped(self.b, at, extents)
 
     def source(self, position: Sequence[Any], tap: Sequence[Any]) -> tuple[list[Any], Any]:
-        """Where in x a window at `position` finds its element `tap`, and whether that is inside."""
+        """Return where in x a window at `position` finds its element `tap`, and whether that is inside."""
         at = [
             o * s + t * d - a
             for o, t, s, d, a in zip(position, tap, self.strides, self.dilations, self.before, strict=True)

@@ -72,7 +72,7 @@ def bincount(
     axis: int | None = None,
     binary_output: bool = False,
 ) -> Any:
-    """How often each number occurs, or the sum of the weights of its occurrences. i[*s] -> dtype[n].
+    """Count each number's occurrences, or sum the weights of these. i[*s] -> dtype[n].
 
     There are as many results as the greatest number and `minlength` say, at most `maxlength`. With axis -1 each row is
     counted by itself: i[b, n] -> dtype[b, n]. With binary_output: whether it occurs, as 1 and 0. Of a SparseTensor or
@@ -192,7 +192,7 @@ def histogram_fixed_width(
     values: TensorLike, value_range: TensorLike, nbins: TensorLike = 100, dtype: DTypeLike = int32,
     name: str | None = None,
 ) -> Any:  # fmt: skip
-    """How many values fall into each of nbins equal parts of value_range; those outside count at its ends.
+    """Count the values in each of nbins equal parts of value_range; those outside count at its ends.
 
     t[*s], t[2] -> dtype[nbins].
     Raises: InvalidArgumentError for NaN and for a range that does not rise. Source: tf.histogram_fixed_width.
@@ -221,7 +221,7 @@ def confusion_matrix(
     dtype: DTypeLike = int32,
     name: str | None = None,
 ) -> Any:
-    """How often each label (row) met each prediction (column), or the sum of weights. i[n], i[n] -> dtype[c, c].
+    """Count how often each label (row) met each prediction (column), or sum weights. i[n], i[n] -> dtype[c, c].
 
     Raises: InvalidArgumentError for a negative number, or one that is no class. Source: tf.math.confusion_matrix.
     """
@@ -301,7 +301,7 @@ def _lower_unravel(b: Builder, node: Node) -> list[Any]:
         return b.cast(dims.at((d,)), "int64")
 
     def fit(total: Scalar, doubles: Scalar, least: Scalar) -> Any:
-        """Whether all sizes are positive and their product, which may have wrapped, is no more than their dtype has."""
+        """True if all sizes are positive and their product, which may have wrapped, is no more than their dtype has."""
         wrapped = b.cast(total, "float64") - doubles
         return (least > 0) & (total <= most) & (wrapped > -(2.0**62)) & (wrapped < 2.0**62)
 

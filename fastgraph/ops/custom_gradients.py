@@ -142,7 +142,7 @@ def _read(given: Any) -> Any:
 
 
 def is_composite(value: TensorLike | None) -> bool:
-    """Whether no one tensor can stand for `value`: a RaggedTensor or SparseTensor."""
+    """Return whether no one tensor can stand for `value`: a RaggedTensor or SparseTensor."""
     return hasattr(type(value), "__fg_bind__")
 
 
@@ -171,7 +171,7 @@ def _of(gradient: TensorLike | None, given: TensorLike) -> list[Any]:
 
 
 def _takes_variables(grad_fn: Callable[..., Any]) -> bool:
-    """Whether grad_fn can be called with the keyword `variables`."""
+    """Return whether grad_fn can be called with the keyword `variables`."""
     try:
         parameters = inspect.signature(grad_fn).parameters
     except (TypeError, ValueError):

@@ -113,7 +113,7 @@ def late_unless_known(
 
 
 def flows(tensor: Tensor) -> bool:
-    """Whether gradients flow through values of this tensor's dtype."""
+    """Return whether gradients flow through values of this tensor's dtype."""
     return bool(tensor.dtype.is_floating or tensor.dtype.is_complex)
 
 

@@ -246,7 +246,7 @@ def _matrices(term: _Term, batch: Labels, rows: Labels, columns: Labels) -> tupl
 
 
 def _plan(operands: tuple[Labels, ...], result: Labels, sizes: tuple[tuple[str, int], ...]) -> list[tuple[int, int]]:
-    """Which two operands are multiplied next, by position; the product takes the end of the list."""
+    """Return pairs of operands in the order in which they are multiplied, by position; products go to the end."""
     size = dict(sizes)
 
     def volume(labels: set[str]) -> float:

@@ -1,4 +1,4 @@
-"""Where the greatest and least elements stand along an axis: argmax, argmin.
+"""Positions of the greatest and least elements along an axis: argmax, argmin.
 
 Rule: the first of equal elements counts, and NaN is passed over.
 """

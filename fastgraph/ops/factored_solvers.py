@@ -227,7 +227,7 @@ def pinv(a: TensorLike, rcond: TensorLike | None = None, validate_args: bool = F
 def matrix_rank(
     a: TensorLike, tol: TensorLike | None = None, validate_args: bool = False, name: str | None = None
 ) -> Any:
-    """How many singular values are above tol (eps max(m, n) times the greatest). f[*b, m, n] -> i32[*b].
+    """Number of singular values above tol (eps max(m, n) times the greatest). f[*b, m, n] -> i32[*b].
 
     Raises: TypeError for other dtypes; ValueError for ranks below 2. Source: tf.linalg.matrix_rank.
     """

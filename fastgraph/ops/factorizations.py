@@ -157,7 +157,7 @@ def _lu_grad(dys: list[Any], outs: list[Any]) -> dict[str, Any]:
 
 
 def inverse_permutation(perm: Tensor) -> Any:
-    """Where each number stands in permutations. i[*b, n] -> i32[*b, n]."""
+    """Inverse permutations: where each number stands. i[*b, n] -> i32[*b, n]."""
     return argsort_p(perm, descending=False)
 
 

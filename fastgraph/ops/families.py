@@ -171,7 +171,7 @@ def misuse(text: str, /, *inputs: Any, **attrs: Any) -> tuple[Any, ...]:
 
 
 def known(aval: Aval) -> bool:
-    """Whether every dimension is known."""
+    """Return whether every dimension is known."""
     return aval.shape is not None and None not in aval.shape
 
 
@@ -519,7 +519,7 @@ def lower_reduction(
 
 
 def is_one(extent: Scalar) -> bool:
-    """Whether an extent, in a lowering, is 1 whatever the run-time sizes are."""
+    """Return whether an extent, in a lowering, is 1 whatever the run-time sizes are."""
     return bool(extent.op == "const" and extent.attr == 1)
 
 

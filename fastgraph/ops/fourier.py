@@ -178,7 +178,7 @@ def _weight(n: int) -> Array:
 
 
 def _frequencies(n: Tensor | int) -> Any:
-    """How many frequencies n real numbers have: n // 2 + 1, none of none. An int or a scalar tensor, as n is."""
+    """Return the number of frequencies of n real numbers: n // 2 + 1, none of none. An int or a tensor, as n is."""
     return n // 2 + (min(n, 1) if isinstance(n, int) else minimum(n, 1))
 
 
@@ -194,7 +194,7 @@ def _infer_rfft(x: Aval, *, axes: tuple[int, ...], **_: Any) -> Aval:
 
 
 def _last_of(dims: tuple[int, ...] | Tensor, axes: tuple[int, ...]) -> Any:
-    """How many real numbers there were along the last transformed axis."""
+    """Return how many real numbers there were along the last transformed axis."""
     return np.array(dims[axes[-1]], np.int32) if isinstance(dims, tuple) else cast(dims[axes[-1]], "int32")
 
 

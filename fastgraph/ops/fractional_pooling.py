@@ -61,7 +61,7 @@ def _ratios(pooling_ratio: float | Sequence[float]) -> tuple[float, float]:
 
 
 def _bounds(n: int, count: int, pseudo_random: bool, seed: TensorLike | None) -> Any:
-    """Where each of `count` regions begins, and where the last one ends: i64[count + 1]."""
+    """Return where each of `count` regions begins, and where the last one ends: i64[count + 1]."""
     size, larger = divmod(n, count)
     if larger == 0:
         return as_tensor(np.arange(count + 1, dtype=np.int64) * size)

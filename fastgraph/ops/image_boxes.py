@@ -36,7 +36,7 @@ _REASON = "one box after the other, until the best is taken"
 
 
 def _overlaps(box: np.ndarray[Any, Any], boxes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """How much of their union a box and each of others have in common; 0 of empty ones. f32[4], f32[n, 4] -> f32[n]."""
+    """Intersection of a box and each of others over their union; 0 of empty ones. f32[4], f32[n, 4] -> f32[n]."""
     low, high = np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])
     first, last = np.minimum(box[:2], box[2:]), np.maximum(box[:2], box[2:])
     area, areas = np.prod(last - first), np.prod(high - low, axis=1)
@@ -392,7 +392,7 @@ def crop_and_resize(
 
 
 def _along(first: Tensor, last: Tensor, side: Tensor | int, size: Tensor | int) -> Any:
-    """Where the pixels of a crop lie along a side. f32[n, 1], f32[n, 1] -> f32[n, size]."""
+    """Places of a crop's pixels along a side. f32[n, 1], f32[n, 1] -> f32[n, size]."""
     span = cast(side, float32) - 1.0
     steps = expand_dims(cast(range_(size), float32), 0)
     between = cast(size, float32) - 1.0

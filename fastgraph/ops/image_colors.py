@@ -64,7 +64,7 @@ def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = Fa
 
 @public("image.rgb_to_grayscale")
 def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Any:
-    """How bright each pixel looks. t[*s, 3] -> t[*s, 1]. Source: tf.image.rgb_to_grayscale."""
+    """Brightness of each pixel, as it looks. t[*s, 3] -> t[*s, 1]. Source: tf.image.rgb_to_grayscale."""
     x = as_tensor(images)
     wide = convert_image_dtype(x, float32)
     grey = expand_dims(tensordot(wide, np.array(_BRIGHTNESS, np.float32), [-1, -1]), -1)
@@ -137,7 +137,7 @@ def hsv_to_rgb(images: TensorLike, name: str | None = None) -> Any:
 
 
 def _shares(hue: Tensor) -> list[Any]:
-    """How much of red, green and blue a hue from 0 to 1 has, each from 0 to 1."""
+    """Shares of red, green and blue of a hue from 0 to 1, each from 0 to 1."""
     six = hue * 6.0
     shares = (abs(six - 3.0) - 1.0, 2.0 - abs(six - 2.0), 2.0 - abs(six - 4.0))
     return [clip_by_value(each, 0.0, 1.0) for each in shares]
@@ -198,7 +198,7 @@ def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: st
 @public("image.sobel_edges")
 @of_known_ranks
 def sobel_edges(image: TensorLike) -> Any:
-    """How much pixels change downwards and to the right, by Sobel's filter. t[b, h, w, c] -> t[b, h, w, c, 2].
+    """Change of pixels downwards and to the right, by Sobel's filter. t[b, h, w, c] -> t[b, h, w, c, 2].
 
     Source: tf.image.sobel_edges.
     """

@@ -1,4 +1,4 @@
-"""How much images differ, and how rough they are: PSNR, SSIM at one and at several scales, total variation.
+"""Differences between images, and their roughness: PSNR, SSIM at one and at several scales, total variation.
 
 Rule: numbers are those of pixels as floats; the last three axes are an image.
 """

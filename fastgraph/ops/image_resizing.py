@@ -120,7 +120,7 @@ def _ratio(a: Tensor | int, b: Tensor | int) -> Any:
 
 
 def _most(span: float, old: Tensor | int, new: Tensor | int) -> Any:
-    """How many pixels lie at most in `span` times the larger one of an old pixel and a new one; an int if known."""
+    """Return how many pixels lie at most in `span` times the larger of an old and a new pixel; an int if known."""
     if isinstance(old, int) and isinstance(new, int):
         return math.ceil(span * max(old / new, 1.0)) + 1
     return cast(ceil(maximum(_ratio(old, new), 1.0) * span), int32) + 1

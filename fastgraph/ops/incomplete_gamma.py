@@ -68,7 +68,7 @@ def _regularised(a: Array, x: Array, name: str, sign: float) -> tuple[Array, Arr
 
 
 def _is_near(a: Array, x: Array) -> Any:
-    """Where Temme's expansion is used."""
+    """True where Temme's expansion is used."""
     return (a >= gamma_expansion.LEAST) & (a < np.inf) & (np.abs(x - a) < gamma_expansion.REACH * a)
 
 

@@ -23,7 +23,7 @@ from fastgraph.ops.reduction import reduce_all
 
 
 def ignored(policy: TensorLike | None, op: str) -> bool:
-    """Whether indices out of range are ignored. Raises: TypeError, or InvalidArgumentError for an unknown policy."""
+    """Return whether indices out of range are ignored. Raises: TypeError, InvalidArgumentError for unknown policies."""
     if policy is None:
         return False
     if not isinstance(policy, str):
@@ -34,7 +34,7 @@ def ignored(policy: TensorLike | None, op: str) -> bool:
 
 
 def _inside(indices: Tensor, dims: Tensor) -> Any:
-    """Which index vectors lie within the extents. i[*q, d], i64[rank] -> bool[*q]."""
+    """True for index vectors within the extents. i[*q, d], i64[rank] -> bool[*q]."""
     depth = indices.shape[-1]
     wide = cast(indices, int64)
     limits = dims[: shape(indices)[-1] if depth is None else depth]

@@ -493,7 +493,7 @@ def _entries(vector: Any, n: int | None, positions: list[Any]) -> list[Any]:
 
 
 def _count(vector: TensorLike) -> int | None:
-    """How many numbers a vector argument of strided_slice has, where it says."""
+    """Return how many numbers a vector argument of strided_slice has, where it says."""
     if isinstance(vector, (list, tuple)):
         return len(vector)
     shape = convert(vector).shape

@@ -80,7 +80,7 @@ def inv_p(input: Array) -> Any:
 
 
 def _solved_here(a: Array, x: Array, turned: bool) -> bool:
-    """Whether the contiguous x has become what solves a x' = x (or a's transpose): many small real matrices.
+    """Solve a x' = x (or with a's transpose) in the contiguous x, for many small real matrices; return whether it did.
 
     Raises: LinAlgError if one has no inverse.
     """

@@ -60,7 +60,7 @@ def _lower_matmul(b: Builder, node: Node) -> list[Any]:
     transpose_a, transpose_b = node.attrs["transpose_a"], node.attrs["transpose_b"]
 
     def lead(operand: Operand, index: Sequence[Any]) -> list[Any]:
-        """Where the batch axes of an operand stand: a broadcast one stays at 0."""
+        """Return where the batch axes of an operand stand: a broadcast one stays at 0."""
         own = index[:-2][len(index) - operand.rank :]
         return [0 if is_one(n) else i for n, i in zip(operand.shape[:-2], own, strict=True)]
 

@@ -106,7 +106,7 @@ def triangular_shape(matrix: Dims, rhs: Dims, lower: bool, adjoint: bool, banded
 
 
 def is_number(x: Array) -> Array:
-    """Whether all elements of each matrix are finite. t[*b, m, n] -> bool[*b]."""
+    """True for matrices whose elements are all finite. t[*b, m, n] -> bool[*b]."""
     return np.asarray(np.isfinite(x).all((-2, -1)))
 
 
@@ -217,7 +217,7 @@ def square_errors(error: type[Exception], **attrs: Any) -> list[Any]:
 
 
 def all_finite(matrices: Array) -> Array:
-    """Which matrices hold neither infinities nor NaN. t[*b, n, n] -> bool[*b]."""
+    """True for matrices with neither infinities nor NaN. t[*b, n, n] -> bool[*b]."""
     return np.asarray(np.isfinite(matrices).all((-2, -1)))
 
 
@@ -258,7 +258,7 @@ def exchange_rows(rows: Array, i: int, pivots: Array) -> None:
 
 
 def invertible(packed: Array) -> bool:
-    """Whether no pivot of packed factors is 0, and none of the first is NaN. t[p, n, n]."""
+    """Return whether no pivot of packed factors is 0, and none of the first is NaN. t[p, n, n]."""
     pivots = np.diagonal(packed, axis1=-2, axis2=-1)
     return not ((pivots == 0).any() or np.isnan(pivots[..., :1]).any())
 

@@ -85,7 +85,7 @@ def check_rank(shape: Sequence[int | None]) -> None:
 def _place(
     b: Builder, d: Scalar, k: Span, align: str, rows: Scalar, columns: Scalar, longest: Scalar
 ) -> tuple[Any, Any]:
-    """Where diagonal d, a run-time number, begins in its padded row, and how long it is."""
+    """Return where diagonal d, a run-time number, begins in its padded row, and how long it is."""
     zero = b.const(0, "int64")
     length = b.op("min", rows + b.op("min", d, zero), columns - b.op("max", d, zero))
     above, below = align.split("_")
@@ -191,7 +191,7 @@ def matrix_diag(diagonal: Array, padding: Array, *, k: Span, rows: int, columns:
 
 
 def _inside(like: Tensor, k: Span) -> Any:
-    """Whether the elements of matrices are on the diagonals k: bool[rows, columns]."""
+    """True where the elements of matrices are on the diagonals k: bool[rows, columns]."""
     rows, columns = extents_of(like)[-2:]
     d = expand_dims_p(range_(columns), axes=(0,)) - expand_dims_p(range_(rows), axes=(1,))
     return logical_and(d >= k[0], d <= k[1])

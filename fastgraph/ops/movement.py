@@ -35,7 +35,7 @@ from fastgraph.ops.value_inference import of_elements
 
 
 def too_many(shape: Sequence[int]) -> bool:
-    """Whether a tensor of this shape has more elements than can be counted."""
+    """Return whether a tensor of this shape has more elements than can be counted."""
     total = 1
     for n in shape:
         total *= n

@@ -451,7 +451,7 @@ def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | Non
 
 
 def _rolled_in_the_middle(x: Tensor, shift: int, axis: int) -> Any:
-    """Where the rank is not known: the same along the middle of three axes."""
+    """Roll where the rank is not known: along the middle of three axes."""
     dims = shape(x)
     before, after = reduce_prod(dims[:axis]), 1 if axis == -1 else reduce_prod(dims[axis + 1 :])
     return reshape(roll(reshape(x, stack([before, dims[axis], after])), shift, 1), dims)

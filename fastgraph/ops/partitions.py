@@ -312,7 +312,7 @@ def histogram_fixed_width_bins(
     values: TensorLike, value_range: TensorLike, nbins: TensorLike = 100, dtype: DTypeLike = int32,
     name: str | None = None,
 ) -> Any:  # fmt: skip
-    """Which of nbins equal parts of value_range each value falls into; those outside count at its ends. t[*s] -> i[*s].
+    """Find which of nbins equal parts of value_range a value is in; those outside are at its ends. t[*s] -> i[*s].
 
     Raises: InvalidArgumentError for a range that does not rise, no bins, or values that are not real. Source:
     tf.histogram_fixed_width_bins.

@@ -75,7 +75,7 @@ def max_pool_grad(x: Array, dy: Array, window: Steps, strides: Steps, padding: P
 
 
 def to_each(window: Sequence[int]) -> bool:
-    """Whether all elements that are as large as the largest of a window get its gradient: as in MaxPool3DGrad.
+    """Return whether all elements that are as large as the largest of a window get its gradient: as in MaxPool3DGrad.
 
     Elsewhere, and where the gradient of that picks one, it is the first.
     """
@@ -164,7 +164,7 @@ def max_pool_pick_by_numpy(x: Array, g: Array, window: Steps, strides: Steps, pa
 
 
 def _counts(dims: Sequence[int], out: Sequence[int], window: Steps, strides: Steps, padding: Padding) -> Array:
-    """How many positions of each window are inside: [*out, 1]."""
+    """Count the positions inside of each window: [*out, 1]."""
     one = np.ones((1, *dims, 1), np.float32)
     whole = padded(one, out, window, strides, padding, ones(window))
     total = np.zeros((1, *out, 1), np.float32)

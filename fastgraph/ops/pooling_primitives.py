@@ -74,11 +74,11 @@ class _Windows:
         self.padding = attrs["padding"]
 
     def place(self, position: Sequence[Any], tap: Sequence[Any]) -> list[Any]:
-        """Where the element `tap` of the window at `position` stands."""
+        """Return where the element `tap` of the window at `position` stands."""
         return [o * s + t - a for o, s, t, a in zip(position, self.strides, tap, self.before, strict=True)]
 
     def inside(self, at: Sequence[Any]) -> Any:
-        """Whether a place is in x; None if it always is."""
+        """True where a place is in x; None if it always is."""
         if self.padding == "VALID":
             return None
         return conjunction(self.b, [c for i, n in zip(at, self.n, strict=True) for c in (i >= 0, i < n)])
@@ -109,12 +109,12 @@ class _Windows:
         return b.reduce(kind, [b.const(n) for n in extents], body)
 
     def written_out(self) -> int:
-        """How many terms a fold over the window is written out as."""
+        """Return how many terms a fold over the window is written out as."""
         n = math.prod(self.window)
         return n if n <= UNROLLED else 1
 
     def count(self, position: Sequence[Any], dtype: DType) -> Any:
-        """How many elements the window at `position` has."""
+        """Return how many elements the window at `position` has."""
         b = self.b
         total = b.const(1)
         for o, s, a, k, n in zip(position, self.strides, self.before, self.window, self.n, strict=True):
@@ -123,7 +123,7 @@ class _Windows:
         return b.cast(total, dtype)
 
     def covering(self) -> list[int]:
-        """How many windows an element may be in, along each axis."""
+        """Return how many windows an element may be in, along each axis."""
         return [-(-k // s) for k, s in zip(self.window, self.strides, strict=True)]
 
     def window_of(self, index: Sequence[Any], which: Sequence[Any]) -> tuple[list[Any], list[Any], Any]:
@@ -174,7 +174,7 @@ def _is_chosen(
     tap: Sequence[Scalar],
     value: Scalar,
 ) -> Any:
-    """Whether the maximum of a window comes from `tap`, whose element is `value`."""
+    """True where the maximum of a window comes from `tap`, whose element is `value`."""
     first = [
         b.op("max", a - o * s, b.const(0)) for o, s, a in zip(position, windows.strides, windows.before, strict=True)
     ]
@@ -212,7 +212,7 @@ def _is_largest(
     low: Scalar,
     value: Scalar,
 ) -> Any:
-    """Whether `value` is the largest of a window, where that begins with `low`: NaN never is."""
+    """True where `value` is the largest of a window, where that begins with `low`: NaN never is."""
 
     def yields(other: Sequence[Any]) -> Any:
         at = windows.place(position, other)

@@ -16,7 +16,7 @@ HALF = ("float16", "bfloat16")
 
 
 def is_half(dtype: np.dtype[Any]) -> bool:
-    """Whether elements are 16-bit floats (bfloat16 is of kind V). Names of dtypes are slow to ask for."""
+    """Return whether elements are 16-bit floats (bfloat16 is of kind V). Names of dtypes are slow to ask for."""
     return dtype.itemsize == 2 and dtype.kind in "fV"
 
 

@@ -1,4 +1,4 @@
-"""Which op each of Python's operators on tensors is, and the ops that lower layers ask for by slot.
+"""Ops of Python's operators on tensors, and the ops that lower layers ask for by slot.
 
 Rule: where a Primitive stands here, the operator applies it without entering Python.
 """

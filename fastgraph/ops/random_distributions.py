@@ -90,7 +90,7 @@ def _top(dtype: DType) -> float:
     reason="a series or a continued fraction: how many terms it needs is data",
 )
 def gamma_slope(alpha: Array, sample: Array) -> Any:
-    """How gamma variates of shape alpha change with it. f[*s], f[*s] -> f[*s]. Source: Figurnov et al. 2018."""
+    """Slope of gamma variates along their shape alpha. f[*s], f[*s] -> f[*s]. Source: Figurnov et al. 2018."""
     shape = np.broadcast_shapes(alpha.shape, sample.shape)
     a, x = [np.broadcast_to(v, shape).astype(np.float64).reshape(-1) for v in (alpha, sample)]
     return philox.gamma_slope(a, x).reshape(shape).astype(sample.dtype)
@@ -98,7 +98,7 @@ def gamma_slope(alpha: Array, sample: Array) -> Any:
 
 @public("raw_ops.RandomGammaGrad")
 def random_gamma_grad(alpha: TensorLike, sample: TensorLike, name: str | None = None) -> Any:
-    """How gamma variates `sample` of shape `alpha` change with it. f[*s], f[*s] -> f[*s].
+    """Slope of gamma variates `sample` along their shape `alpha`. f[*s], f[*s] -> f[*s].
 
     Source: tf.raw_ops.RandomGammaGrad.
     """

@@ -51,7 +51,7 @@ class Replay:
             self.again, extra[REPLAY] = before, outer
 
     def source(self, own: Callable[[], Source]) -> Source:
-        """Where a random op takes its numbers: from its own source, noted, or from the states noted before."""
+        """Return where a random op takes its numbers: from its own source, noted, or from the states noted before."""
         return _Noted(self, own()) if self.again is None else _Replayed(self)
 
 

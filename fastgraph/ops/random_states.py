@@ -1,4 +1,4 @@
-"""Where random numbers come from: states (a counter and a key), generators that hold one, numbers made of a state.
+"""Sources of random numbers: states (a counter and a key), generators that hold one, numbers made of a state.
 
 Rule: element i of a draw is a pure function of (state, i): Philox 4x32-10, its blocks taken as TensorFlow takes them.
 So eager mode, graphs and any split into shards give the same bits, and TensorFlow's. Only `draw` has an effect.
@@ -243,7 +243,7 @@ class _Generators:
         self.on_eager_draw: Callable[[], None] | None = None  # called before each
 
     def source(self, op: str, seed: TensorLike | None) -> Source:
-        """Where one application of `op` with this seed (None: no seed of its own) takes its numbers."""
+        """Return where one application of `op` with this seed (None: no seed of its own) takes its numbers."""
         replay = current_state().extra.get(REPLAY)
         return self._own(op, seed) if replay is None else replay.source(lambda: self._own(op, seed))
 
@@ -286,7 +286,7 @@ class _Generators:
         return Held(cell)
 
     def is_traced(self, item: object) -> bool:
-        """Whether this is the cell of an op in a Function."""
+        """Return whether this is the cell of an op in a Function."""
         return isinstance(item, Cell) and item in self.traced
 
     def beginning(self, cell: Cell) -> Any:
@@ -354,7 +354,7 @@ generators = _Generators()
 
 
 def count(size: Extents) -> Any:
-    """How many elements there are: an int, or a scalar tensor where that is known only at run time."""
+    """Return how many elements there are: an int, or a scalar tensor where that is known only at run time."""
     if size.static is None:
         return reduce_prod(size.tensor)
     n = 1

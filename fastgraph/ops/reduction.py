@@ -173,13 +173,13 @@ def prod_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
 
 @reduction(kind="any", dtypes="any", groups=("bool",))
 def any_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
-    """Whether any element along `axes` holds. bool[*s] -> bool[*r]."""
+    """True where any element along `axes` holds. bool[*s] -> bool[*r]."""
     return np.any(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims)
 
 
 @reduction(kind="all", dtypes="any", groups=("bool",))
 def all_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
-    """Whether all elements along `axes` hold. bool[*s] -> bool[*r]."""
+    """True where all elements along `axes` hold. bool[*s] -> bool[*r]."""
     return np.all(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims)
 
 
@@ -288,7 +288,7 @@ reduce_prod = _reducer(
 reduce_any = _reducer(
     any_p,
     "any",
-    "Whether any element holds",
+    "True where any element holds",
     "bools",
     """\
         >>> x = tf.constant([[0.5, -1.0], [2.0, 3.0]])
@@ -299,7 +299,7 @@ reduce_any = _reducer(
 reduce_all = _reducer(
     all_p,
     "all",
-    "Whether all elements hold",
+    "True where all elements hold",
     "bools",
     """\
         >>> x = tf.constant([[0.5, -1.0], [2.0, 3.0]])

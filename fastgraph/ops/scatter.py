@@ -436,7 +436,7 @@ def _tensor_scatter_errors() -> list[Any]:
 
 
 def _kept(dy: Tensor, tensor: Tensor, indices: Tensor, updates: Tensor, out: Tensor) -> tuple[Any, Any, Any]:
-    """Where the tensor and where the updates attain the extreme, and dy shared by all that do."""
+    """True where the tensor and where the updates attain the extreme, and dy shared by all that do."""
     mine = cast(equal_p(tensor, out), dy.dtype)
     theirs = cast(equal_p(updates, gather_nd_p(out, indices)), dy.dtype)
     shares = mine + _scattered(indices, theirs, shape(out))

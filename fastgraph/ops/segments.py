@@ -259,7 +259,7 @@ unsorted_segment_min = _public_unsorted("min", unsorted_segment_min_p, unsorted_
 
 
 def _counts(segment_ids: Tensor, num_segments: TensorLike, dtype: DTypeLike, like: Tensor, data: Any = None) -> Any:
-    """How many rows each segment has, at least 1, to divide `like` by. i[*q], f[n, *r] -> f[n, 1, ...]."""
+    """Number of rows of each segment, at least 1, to divide `like` by. i[*q], f[n, *r] -> f[n, 1, ...]."""
     ids = as_tensor(segment_ids)
     if not isinstance(like, Tensor):  # a ragged one: how many have each element
         counted = unsorted_segment_sum(ones_like(data), ids, num_segments)

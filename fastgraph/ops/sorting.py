@@ -204,7 +204,7 @@ def _lower_in_top(b: Builder, node: Node) -> list[Any]:
     ],
 )
 def in_top_k_p(predictions: Array, targets: Array, k: Array) -> Any:
-    """Whether fewer than k classes have more than the target's; never where something is not finite."""
+    """True where fewer than k classes have more than the target's; never where something is not finite."""
     validated(_check_in_top, predictions.shape, targets.shape)
     if k.ndim:
         raise invalid("k must be 0-D")
@@ -218,7 +218,7 @@ def in_top_k_p(predictions: Array, targets: Array, k: Array) -> Any:
 
 @public("math.in_top_k", "nn.in_top_k")
 def in_top_k(targets: TensorLike, predictions: TensorLike, k: TensorLike, name: str | None = None) -> Any:
-    """Whether the target of each row is among its k greatest predictions. i[n], f32[n, c] -> bool[n].
+    """True where the target of a row is among its k greatest predictions. i[n], f32[n, c] -> bool[n].
 
     Never for a target out of range or where something is not finite.
     Raises: InvalidArgumentError for shapes that do not fit. Source: tf.math.in_top_k.
@@ -496,7 +496,7 @@ def unique_v2(x: TensorLike, axis: TensorLike, out_idx: DTypeLike = int32, name:
 
 @public("raw_ops.Bucketize")
 def bucketize(input: TensorLike, boundaries: Iterable[float], name: str | None = None) -> Any:
-    """How many of the sorted `boundaries` are no more than each number: t[*s] -> i32[*s].
+    """Number of the sorted `boundaries` that are no more than each number: t[*s] -> i32[*s].
 
     Raises: InvalidArgumentError for boundaries that are not sorted. Source: tf.raw_ops.Bucketize.
     """
@@ -538,7 +538,7 @@ def _infer_search(sequence: Aval, values: Aval, *, right: bool, out_type: DType)
     ],
 )
 def search_sorted(sequence: Array, values: Array, *, right: bool, out_type: DType) -> Any:
-    """Where each value would go in its sorted row: before its equals, or after them. t[b, n], t[b, m] -> i[b, m]."""
+    """Place of each value in its sorted row: before its equals, or after them. t[b, n], t[b, m] -> i[b, m]."""
     if len(sequence) != len(values):
         raise invalid(_UNLIKE_ROWS)
     nan = values.dtype.kind not in "iu" and any(bool((x != x).any()) for x in (sequence, values))
@@ -578,7 +578,7 @@ def searchsorted(
     sorted_sequence: TensorLike, values: TensorLike, side: str = "left", out_type: DTypeLike = int32,
     name: str | None = None,
 ) -> Any:  # fmt: skip
-    """Where each value would go in a sorted sequence (last axis): before its equals, or after ("right").
+    """Place of each value in a sorted sequence (last axis): before its equals, or after ("right").
 
     t[*s, n], t[*s, m] -> i[*s, m]. Raises: ValueError for another side. Source: tf.searchsorted.
     """

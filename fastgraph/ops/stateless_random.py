@@ -206,7 +206,7 @@ def _infer_index_shuffle(index: Aval, seed: Aval, max_index: Aval) -> Aval:
     reason="how often a number is encrypted is data",
 )
 def index_shuffle_p(index: Array, seed: Array, max_index: Array) -> Any:
-    """Where each index goes in a permutation of 0 ... max_index. i[n], i[2] or i[n, 2], i[n] -> i[n]."""
+    """Place of each index in a permutation of 0 ... max_index. i[n], i[2] or i[n, 2], i[n] -> i[n]."""
     single = index.ndim == 0 and seed.ndim == 1 and max_index.ndim == 0
     n = max([1, *(a.shape[0] for a, rank in ((index, 0), (seed, 1), (max_index, 0)) if a.ndim > rank)])
     if index.ndim == 1 and not index.size:
@@ -235,7 +235,7 @@ def index_shuffle_p(index: Array, seed: Array, max_index: Array) -> Any:
 
 @public("random.experimental.index_shuffle")
 def index_shuffle(index: TensorLike, seed: TensorLike, max_index: TensorLike) -> Any:
-    """Where `index` goes in the permutation of 0 ... max_index that the seed says. i[], i[2], i[] -> i[].
+    """Place of `index` in the permutation of 0 ... max_index that the seed says. i[], i[2], i[] -> i[].
 
     A vector of indices or of last indices, or a matrix of seeds, gives a vector. Raises: InvalidArgumentError for an
     index outside. Source: tf.random.experimental.index_shuffle; the cipher: Beaulieu et al., "The SIMON and SPECK

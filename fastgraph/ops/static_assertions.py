@@ -101,7 +101,7 @@ def assert_proper_iterable(values: TensorLike) -> None:
 
 @public("debugging.is_numeric_tensor")
 def is_numeric_tensor(tensor: TensorLike) -> bool:
-    """Whether it is a tensor of numbers: bool and strings are none. Source: tf.debugging.is_numeric_tensor."""
+    """Return whether it is a tensor of numbers: bool and strings are none. Source: tf.debugging.is_numeric_tensor."""
     if not isinstance(tensor, Tensor):
         return False
     dtype = tensor.dtype
@@ -144,7 +144,7 @@ def assert_shapes(
 
 
 def _is_sparse(x: Any) -> bool:
-    """Whether x is a sparse tensor: it is looked at as it is, never made dense."""
+    """Return whether x is a sparse tensor: it is looked at as it is, never made dense."""
     return hasattr(x, "dense_shape") and not isinstance(x, (Tensor, IndexedSlices))
 
 

@@ -86,14 +86,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @functools.lru_cache(256)
 def _never_empty(pattern: re.Pattern[str]) -> bool:
-    """Whether every match has a character: then `re` finds the matches that RE2 does, and writes them anew in C."""
+    """Return whether every match has a character: `re` then finds the matches that RE2 does, and writes them in C."""
     parser: Any = re._parser  # type: ignore[attr-defined]  # nothing public tells
     return bool(parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE).getwidth()[0])
 
 
 @functools.lru_cache(256)
 def _translation(pattern: re.Pattern[str], rewrite: str) -> Callable[[bytes], bytes] | None:
-    """How ASCII strings are written anew byte by byte: the pattern is a class of characters, runs of it if they go."""
+    """Return a writer of ASCII strings anew, byte by byte, if the pattern is a class of characters or runs to go."""
     parser: Any = re._parser  # type: ignore[attr-defined]  # nothing public tells
     parsed = parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)
     kinds: Any = re._constants  # type: ignore[attr-defined]
@@ -221,7 +221,7 @@ def regex_replace(
     reason=_REASON,
 )
 def regex_full_match_p(input: Array, pattern: Array) -> Any:
-    """Whether a pattern matches the whole of each string. string[*s], string[] -> bool[*s]."""
+    """True where a pattern matches the whole of a string. string[*s], string[] -> bool[*s]."""
     found = _compiled(_text(np.asarray(pattern).item()))
     words = input.reshape(-1).tolist()
     if (of_bytes := _of_bytes(found, words)) is not None:
@@ -233,7 +233,7 @@ def regex_full_match_p(input: Array, pattern: Array) -> Any:
 
 @public("strings.regex_full_match")
 def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = None) -> Any:
-    """Whether `pattern` matches the whole of each string. string[*s] -> bool[*s].
+    """True where `pattern` matches the whole of a string. string[*s] -> bool[*s].
 
     Raises: InvalidArgumentError for what is no pattern. Source: tf.strings.regex_full_match.
     """

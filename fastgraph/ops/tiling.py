@@ -125,7 +125,7 @@ _MOST_PLACES = 2**20  # that are written into a graph; places of more are comput
 
 
 def _times(repeats: TensorLike) -> Any:
-    """How often each is there: a negative number of times is none, and too many do not wrap. i[*s] -> i64[*s]."""
+    """Return the numbers of times: one below 0 is none, and too many do not wrap. i[*s] -> i64[*s]."""
     return minimum(maximum(wide(repeats), 0), MOST)
 
 

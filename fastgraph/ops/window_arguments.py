@@ -31,7 +31,7 @@ LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
 
 def out_extent(n: int, window: int, stride: int, dilation: int, padding: str | tuple[int, int]) -> int:
-    """How many windows fit along one axis of extent `n`; below 0 where not even one is begun."""
+    """Return how many windows fit along one axis of extent `n`; below 0 where not even one is begun."""
     if padding == "SAME":
         return -(-n // stride)
     lo, hi = (0, 0) if isinstance(padding, str) else padding
@@ -40,7 +40,7 @@ def out_extent(n: int, window: int, stride: int, dilation: int, padding: str | t
 
 
 def pad_extents(n: int, out: int, window: int, stride: int, dilation: int, padding: str | tuple[int, int]) -> Any:
-    """How many positions the windows reach over before and after an axis."""
+    """Return how many positions the windows reach over before and after an axis."""
     if padding == "VALID":
         return 0, 0
     if padding != "SAME":
@@ -142,7 +142,7 @@ def padded(
 
 
 def inner(dims: Sequence[int], pads: Sequence[tuple[int, int]]) -> tuple[slice, ...]:
-    """Where an array of these spatial extents lies in its padded form."""
+    """Return the place of an array of these spatial extents in its padded form."""
     return (slice(None), *[slice(a, a + n) for n, (a, _) in zip(dims, pads, strict=True)])
 
 
@@ -173,7 +173,7 @@ def before(
     dilation: int,
     padding: str | tuple[int, int],
 ) -> Any:
-    """How far the first window reaches over the beginning of an axis, in a kernel."""
+    """Return how far the first window reaches over the beginning of an axis, in a kernel."""
     if padding == "VALID":
         return b.const(0)
     if padding != "SAME":
@@ -188,7 +188,7 @@ def clamped(b: Builder, at: Sequence[Any], extents: Sequence[Any]) -> list[Any]:
 
 
 def conjunction(b: Builder, conditions: Sequence[Any]) -> Any:
-    """Whether all conditions hold."""
+    """True where all conditions hold."""
     found = None
     for condition in conditions:
         found = condition if found is None else b.op("and", found, condition)
@@ -264,7 +264,7 @@ def paddings(padding: PadLike, rank: int, channels_first: bool, explicit: bool =
 
 
 def is_channels_first(data_format: str | None, rank: int) -> bool:
-    """Whether a data_format puts the channels before the spatial axes. Raises: InvalidArgumentError for another."""
+    """Return whether a data_format has channels before the spatial axes. Raises: InvalidArgumentError for others."""
     last, first = LAYOUTS[rank]
     if data_format in (None, last):
         return False

@@ -11,7 +11,7 @@ from fastgraph.state.random_generator import set_global_generator as set_global_
 import builtins
 
 def index_shuffle(index: TensorLike, seed: TensorLike, max_index: TensorLike) -> Tensor:
-    """Where `index` goes in the permutation of 0 ... max_index that the seed says. i[], i[2], i[] -> i[].
+    """Place of `index` in the permutation of 0 ... max_index that the seed says. i[], i[2], i[] -> i[].
 
     A vector of indices or of last indices, or a matrix of seeds, gives a vector. Raises: InvalidArgumentError for an
     index outside. Source: tf.random.experimental.index_shuffle; the cipher: Beaulieu et al., "The SIMON and SPECK

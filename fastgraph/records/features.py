@@ -1,4 +1,4 @@
-"""How a feature of an Example is to be read: tf.io.FixedLenFeature and its kin.
+"""Features of an Example, as they are to be read: tf.io.FixedLenFeature and its kin.
 
 Rule: they hold what they were given; parsing.py checks it.
 """

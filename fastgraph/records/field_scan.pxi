@@ -20,7 +20,7 @@ cdef dict _NUMBERS = {"float32": FG_F32, "float64": FG_F64, "int32": FG_I32, "in
 
 def rows(source not None, int64_t at, int64_t most, const int32_t[::1] places not None, int64_t columns,
          int64_t enough, int delimiter, bint quoted, bint last):
-    """Where the fields of rows lie: those of a block of a file from `at` on, `most` at most; of a list, each a row.
+    """Find where the fields of rows lie: in a block of a file from `at` on, `most` at most; of a list, each a row.
 
     places: the column of each field, -1 of none. enough: how many fields with columns, or behind the last place, a row
     must have; ~n: n or more. Returns (Slices, a row for each column; how many rows; where the next begins; what is

@@ -22,7 +22,7 @@ _PART = 1 << 20  # bytes read at once where more are wanted: what a damaged leng
 
 
 class TFRecordOptions:
-    """How a file of records is compressed. Source: tf.io.TFRecordOptions.
+    """Compression of a file of records. Source: tf.io.TFRecordOptions.
 
     compression_type: "GZIP", "ZLIB", "" or None, or other options. compression_level, mem_level, window_bits,
     compression_strategy are zlib's; the others say how TensorFlow buffers, and change nothing here. Raises ValueError

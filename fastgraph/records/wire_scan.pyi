@@ -15,7 +15,7 @@ def located(messages: list[bytes], keys: list[bytes], field: int) -> tuple[Slice
     the first message is that is none: (None, its index)."""
 
 def counted(slices: Slices, row: int, kind: int) -> np.ndarray[Any, Any]:
-    """How many values of `kind` each feature of a row has, i64[n]: -1 of one that is not there, -2 of bytes that are
+    """Count the values of `kind` of each feature of a row, i64[n]: -1 of one that is not there, -2 of bytes that are
     none, -3 - k of one of kind k."""
 
 def filled(slices: Slices, row: int, kind: int, total: int) -> Any:
@@ -47,7 +47,7 @@ def rows(
     quoted: bool,
     last: bool,
 ) -> tuple[Slices, int, int, int, int, int]:
-    """Where the fields of rows lie: those of a block of a file from `at` on, `most` at most; of a list, each a row."""
+    """Find where the fields of rows lie: in a block of a file from `at` on, `most` at most; of a list, each a row."""
 
 def column(slices: Slices, row: int, n: int, kind: str, missing: bytes, default: Any) -> tuple[Any, list[int]]:
     """The first n fields of a column: as an array of a kind, as a list where it is "string"; and a list of those that

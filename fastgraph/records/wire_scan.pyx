@@ -91,7 +91,7 @@ cdef char* _memory(array, Py_buffer* view) except NULL:
 
 
 def counted(Slices slices not None, int64_t row, int kind):
-    """How many values of `kind` each feature of a row has, i64[n]: -1 of one that is not there, -2 of bytes that are
+    """Count the values of `kind` of each feature of a row, i64[n]: -1 of one that is not there, -2 of bytes that are
     none, -3 - k of one of kind k."""
     counts = np.empty(slices.n, np.int64)
     cdef Py_buffer view

@@ -1,4 +1,4 @@
-"""Who takes part: a cluster's tasks by the names of their jobs, and what TF_CONFIG says of them.
+"""Clusters: tasks by the names of their jobs, and what TF_CONFIG says of them.
 
 Rule: addresses are names here; nothing connects to them, MPI does.
 """
@@ -113,7 +113,7 @@ class ClusterResolver(abc.ABC):
 
 
 class SimpleClusterResolver(ClusterResolver):
-    """Who takes part as a ClusterSpec says. Source: tf.distribute.cluster_resolver.SimpleClusterResolver.
+    """A cluster as a ClusterSpec says. Source: tf.distribute.cluster_resolver.SimpleClusterResolver.
 
     Raises TypeError for what is no ClusterSpec.
     """
@@ -147,7 +147,7 @@ class SimpleClusterResolver(ClusterResolver):
 
 
 class UnionResolver(SimpleClusterResolver):
-    """Who takes part as any of several resolvers says; the first one says the rest. Source: tf.distribute, same name.
+    """A cluster of all that several resolvers say; the first one says the rest. Source: tf.distribute, same name.
 
     Raises ValueError for no resolver and for unknown keywords, TypeError for others than resolvers, KeyError for a task
     with two addresses.
@@ -182,7 +182,7 @@ class UnionResolver(SimpleClusterResolver):
 
 
 class TFConfigClusterResolver(ClusterResolver):
-    """Who takes part, and who this process is: as TF_CONFIG says.
+    """A cluster, and this process's place in it, as TF_CONFIG says.
 
     Source: tf.distribute.cluster_resolver.TFConfigClusterResolver.
     """

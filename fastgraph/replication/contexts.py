@@ -1,4 +1,4 @@
-"""Where a program of tf.distribute is: in the scope of a strategy, on one of its replicas, or between them.
+"""The place of a program of tf.distribute: in a strategy's scope, on one of its replicas, or between them.
 
 Rule: a thread's scopes are a stack (core/replicas.py); outside of all there is the default strategy with one replica.
 """
@@ -29,7 +29,7 @@ outside: Any = None  #: The default strategy, which strategy.py makes.
 
 
 class InputContext:
-    """Which part of the input a process has to read. Source: tf.distribute.InputContext."""
+    """The part of the input that a process has to read. Source: tf.distribute.InputContext."""
 
     def __init__(self, num_input_pipelines: int = 1, input_pipeline_id: int = 0, num_replicas_in_sync: int = 1) -> None:
         self.num_input_pipelines = num_input_pipelines
@@ -51,7 +51,7 @@ class InputContext:
 
 
 class ValueContext:
-    """Which replica a value is made for. Source: tf.distribute.experimental.ValueContext."""
+    """The replica that a value is made for. Source: tf.distribute.experimental.ValueContext."""
 
     def __init__(self, replica_id_in_sync_group: int = 0, num_replicas_in_sync: int = 1) -> None:
         self.replica_id_in_sync_group = replica_id_in_sync_group
@@ -80,7 +80,7 @@ class ReplicaContext:
 
     @property
     def num_replicas_in_sync(self) -> int:
-        """How many replicas run together."""
+        """The number of replicas that run together."""
         n: int = self.strategy.num_replicas_in_sync
         return n
 

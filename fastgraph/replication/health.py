@@ -1,4 +1,4 @@
-"""Whether the processes of MPI live and go the same way: what each says of itself, what the first finds, the end.
+"""Health of MPI's processes, and that they go the same way: their signs of life, the first one's verdict, the end.
 
 Rule: who waits for another process looks at the verdict meanwhile and has a limit, so none waits for one that will not
 come. A thread of each process sends a sign of life to the first, which alone judges; to die is seen by neighbours too.
@@ -248,7 +248,7 @@ class Company:
         )
 
     def _at(self, rank: int) -> str:
-        """Where a process was when it was last heard of."""
+        """Return where a process was when it was last heard of."""
         sign = self._signs.get(rank)
         if sign is None or not sign.recent:
             return "before its first exchange"
@@ -270,7 +270,7 @@ class Company:
         return self._other_ways(signs) or self._left_alone(signs) or self._late(signs)
 
     def _other_ways(self, signs: list[Sign]) -> tuple[str, str] | None:
-        """Who has begun something else than most as the exchange of the same number."""
+        """Find who has begun something else than most as the exchange of the same number."""
         begun: dict[int, dict[int, list[tuple[int, str]]]] = {}
         for sign in signs:
             for number, way, what in sign.recent:
@@ -294,7 +294,7 @@ class Company:
         )
 
     def _left_alone(self, signs: list[Sign]) -> tuple[str, str] | None:
-        """Who has ended while others wait for it."""
+        """Find who has ended while others wait for it."""
         for sign in signs:
             for other in signs if sign.phase == "ended" else ():
                 if other.awaited > sign.begun:
@@ -306,7 +306,7 @@ class Company:
         return None
 
     def _late(self, signs: list[Sign]) -> tuple[str, str] | None:
-        """Who has not come to what another has waited for too long."""
+        """Find who has not come to what another has waited for too long."""
         for sign in signs:
             if sign.phase != "late":
                 continue

@@ -31,7 +31,7 @@ from fastgraph.state.distributed import DistributedValues, PerReplica, PerReplic
 
 
 class Sharing(enum.Enum):
-    """How elements are shared out: cut into parts; one for each replica; one for each, stacked by `batch`."""
+    """Ways to share elements out: cut into parts; one for each replica; one for each, stacked by `batch`."""
 
     PARTS = 0
     EACH = 1
@@ -83,14 +83,14 @@ def own_part(dataset: Any, n: int, index: int) -> tuple[Any, bool]:
 
 
 class InputReplicationMode(enum.Enum):
-    """Which replicas share a dataset. Source: tf.distribute.InputReplicationMode."""
+    """The replicas that share a dataset. Source: tf.distribute.InputReplicationMode."""
 
     PER_WORKER = "PER_WORKER"
     PER_REPLICA = "PER_REPLICA"
 
 
 class InputOptions(NamedTuple):
-    """How input gets to replicas; all but the mode has no effect. Source: tf.distribute.InputOptions."""
+    """Options of how input gets to replicas; only the mode has an effect. Source: tf.distribute.InputOptions."""
 
     experimental_fetch_to_device: bool | None = None
     experimental_replication_mode: InputReplicationMode = InputReplicationMode.PER_WORKER
@@ -234,7 +234,7 @@ class DistributedDataset:
 
     @property
     def cardinality(self) -> Tensor:
-        """How many elements there are, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY. -> i64[]."""
+        """The number of elements, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY. -> i64[]."""
         found: Tensor = self._inner.cardinality()
         n = len(self._strategy._own)
         return found if self._how is not Sharing.EACH or int(found) < 0 else (found + (n - 1)) // n
@@ -272,14 +272,14 @@ class DistributedIterator(SteppedIterator):
 
     @property
     def _agrees(self) -> bool:
-        """Whether other processes have datasets of their own, that may be shorter or longer."""
+        """True if other processes have datasets of their own, that may be shorter or longer."""
         strategy, cursor = self._strategy, self._inner._cursor
         if cursor is not None and cursor.source.cardinality() == INFINITE:
             return False
         return self._how is not Sharing.PARTS and strategy.num_replicas_in_sync > len(strategy._own)
 
     def _goes_on(self, has_value: Any) -> Any:
-        """Whether any process has another element; where elements have as many rows as they say, whether all have."""
+        """True if any process has another element; where elements have as many rows as they say, if all have."""
         if not self._agrees:
             return has_value
         total = self._strategy.extended.total([cast(has_value, "int32")])

@@ -29,7 +29,7 @@ _ALONE = 1 << 20  # bytes of a tensor that is sent from where it lies, by itself
 
 
 class CommunicationImplementation(enum.Enum):
-    """Which way sums take: taken, MPI decides. Source: tf.distribute.experimental.CommunicationImplementation."""
+    """Ways that sums take: taken, MPI decides. Source: tf.distribute.experimental.CommunicationImplementation."""
 
     AUTO = "AUTO"
     RING = "RING"
@@ -38,7 +38,7 @@ class CommunicationImplementation(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class CommunicationOptions:
-    """How processes communicate. Source: tf.distribute.experimental.CommunicationOptions.
+    """Options of communication between processes. Source: tf.distribute.experimental.CommunicationOptions.
 
     bytes_per_pack: how large messages are, 0: 4 MiB. timeout_seconds: how long a process is waited for, None: half an
     hour. implementation: MPI decides. compression: None, or "bfloat16" to send gradients in float32 as bfloat16.
@@ -201,7 +201,7 @@ class MultiWorkerMirroredStrategy(Strategy):
 
     @property
     def num_replicas_in_sync(self) -> int:
-        """How many replicas run together."""
+        """The number of replicas that run together."""
         return int(self._size)
 
     @property

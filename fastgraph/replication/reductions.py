@@ -26,7 +26,7 @@ from fastgraph.state.variable import VariableAggregation
 
 
 class ReduceOp(enum.Enum):
-    """How values of replicas become one. Source: tf.distribute.ReduceOp."""
+    """Ways in which values of replicas become one. Source: tf.distribute.ReduceOp."""
 
     SUM = "SUM"
     MEAN = "MEAN"
@@ -117,7 +117,7 @@ def joined(values: Sequence[Any], axis: int) -> Tensor:
 
 
 class CrossDeviceOps:
-    """How values are brought across devices. Here all lie in one memory: every way is the same sum, in order.
+    """Transport of values across devices. Here all lie in one memory: every way is the same sum, in order.
 
     Source: tf.distribute.CrossDeviceOps.
     """

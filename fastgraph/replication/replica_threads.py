@@ -82,7 +82,7 @@ class ReplicaThread(threading.Thread):
         return nested
 
     def _is_lifted(self) -> bool:
-        """Whether the program is in an `init_scope`, outside of the trace that `run` is in."""
+        """Return whether the program is in an `init_scope`, outside of the trace that `run` is in."""
         return self._around.trace is not None and current_state().trace is None
 
     def meet(

@@ -81,12 +81,12 @@ class StrategyExtended:
 
     @property
     def num_replicas_per_host(self) -> int:
-        """How many replicas this process has."""
+        """The number of this process's replicas."""
         return len(self.worker_devices)
 
     @property
     def count(self) -> int:
-        """How many replicas there are, those of other processes among them."""
+        """The number of replicas, those of other processes among them."""
         return self._strategy.num_replicas_in_sync
 
     _num_replicas_in_sync = count
@@ -200,7 +200,7 @@ class StrategyExtended:
 
 
 class Strategy:
-    """How a program runs on devices. Source: tf.distribute.Strategy."""
+    """The way a program runs on devices. Source: tf.distribute.Strategy."""
 
     _devices: tuple[str, ...] = (CPU,)
 
@@ -216,12 +216,12 @@ class Strategy:
 
     @property
     def num_replicas_in_sync(self) -> int:
-        """How many replicas run together."""
+        """The number of replicas that run together."""
         return len(self._devices)
 
     @property
     def _own(self) -> range:
-        """Which of them are this process's."""
+        """The numbers of this process's replicas."""
         return range(len(self._devices))
 
     def __repr__(self) -> str:

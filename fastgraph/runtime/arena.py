@@ -44,7 +44,7 @@ class Ended:
             self._bits.append(bits & all_of_them if step > WINDOW else bits)
 
     def running(self, step: int, others: Iterable[int]) -> list[int]:
-        """Which of `others` may still run, or have not begun, when `step` begins."""
+        """Return which of `others` may still run, or have not begun, when `step` begins."""
         bits = self._bits[step]
         return [other for other in others if other >= step or not bits >> (step - other - 1) & 1]
 

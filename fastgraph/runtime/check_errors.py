@@ -51,7 +51,7 @@ class FailedChecks:
 
 
 def readable(step: KernelStep, named: Sequence[Value], table: Mapping[Value, Aval]) -> bool:
-    """Whether `results_of` finds all that the step's ops take and gives all that it does: not where work is cut up."""
+    """Return whether `results_of` finds what the step's ops take, gives what it does: not where work is cut up."""
     known = {named[number] for number in step.inputs}
     for node in step.nodes:
         if any(v not in known and v.node.op.name != "const" and table[v].value is None for v in node.inputs):

@@ -91,7 +91,7 @@ def _go_on(place: Store, left: Sequence[tuple[str, Unfinished]]) -> None:
 
 
 def _all_stored(place: Store, key: str) -> bool:
-    """Whether a process like this one has noted the graph's kernels, and all are in the store."""
+    """Return whether a process like this one has noted the graph's kernels, and all are in the store."""
     noted = place.read(key, MARK)
     return noted is not None and all(place.has(each) for each in noted.decode().split())
 
@@ -108,7 +108,7 @@ def _key(unfinished: Unfinished) -> str:
 
 
 def _resident() -> int:
-    """How many bytes this process has in memory; more than LARGEST where that cannot be told."""
+    """Return the bytes this process has in memory; more than LARGEST where that cannot be told."""
     try:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

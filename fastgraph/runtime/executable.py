@@ -90,7 +90,7 @@ def compile_graph(graph: Graph, observe: Callable[[str, Graph], None] | None = N
 
 @dataclass
 class Origin:
-    """Where a graph's first arguments come from: values of another graph, which one of the executables has run.
+    """The origin of a graph's first arguments: values of another graph, which one of the executables has run.
 
     What sizes have to do with each other is then known from there: no witness of a gradient's arguments by themselves
     would say that one has as many elements as two others together.
@@ -129,7 +129,7 @@ class _Version:
 
     @property
     def ready(self) -> bool:
-        """Whether every kernel may be called."""
+        """True if every kernel may be called."""
         return self.handles is not None and all(h.ready for h in self.handles.values())
 
 
@@ -185,13 +185,13 @@ class Executable:
         return plan.run(list(inputs))
 
     def _overdue(self) -> bool:
-        """Whether the calls by NumPy have taken long in all; asked again, no."""
+        """Return True once, when the calls by NumPy have taken long in all."""
         found = self._patient and self._spent >= LONG_S
         self._patient = self._patient and not found
         return found
 
     def _comes_soon(self) -> bool:
-        """Whether the Program of a call that is being interpreted runs after a brief wait, with nothing to compile."""
+        """Return whether the Program of an interpreted call runs after a brief wait, with nothing to compile."""
         version = self._latest
         if version is None or store().is_empty():
             return False
@@ -339,7 +339,7 @@ class Executable:
         return version.ready
 
     def _mend(self, version: _Version) -> bool:
-        """Where kernels have failed, make the program again with their ops as host steps; whether that was so."""
+        """Make the program again with host steps for ops whose kernels have failed; return whether there were any."""
         failed = {s: h.error for s, h in (version.handles or {}).items() if h.error is not None}
         told = all(h.told for s, h in (version.handles or {}).items() if s in failed)
         if not failed or version.program is None:
@@ -381,12 +381,12 @@ class Executable:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether all kernels of the version asked for last are there."""
+        """True if all kernels of the version asked for last are there."""
         return self._latest is not None and self._latest.made.is_set() and self._latest.ready
 
     @property
     def host_steps(self) -> int:
-        """How many steps run Python, those in branches and loops included."""
+        """The number of steps that run Python, those in branches and loops included."""
         program = self.program
         if program is None:
             return len(self.graph.nodes)

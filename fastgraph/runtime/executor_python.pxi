@@ -119,7 +119,7 @@ cdef void _drop(Frame* f, CStep* s) noexcept nogil:
 
 
 cdef bint _fits_rest(Frame* f, CStep* s, CPlan* plan) noexcept nogil:
-    """Whether a plan is that of the sizes that are known now."""
+    """Return whether a plan is that of the sizes that are known now."""
     cdef int32_t j, dynamic
     for j in range(s.sub.n_inputs):
         dynamic = f.plan.slots[s.sub.inputs[j]].dynamic

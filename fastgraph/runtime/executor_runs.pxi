@@ -105,7 +105,7 @@ cdef void _pop(Frame* f) noexcept nogil:
 
 
 cdef int32_t _worth_waking(Frame* f) noexcept nogil:
-    """How many threads would find something, if that is worth the wake-up; the frame's lock is held."""
+    """Return how many threads would find something, if that is worth the wake-up; the frame's lock is held."""
     cdef int32_t k, i, n, found = 0
     cdef double work = 0
     cdef CStep* s

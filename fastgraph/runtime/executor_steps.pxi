@@ -60,7 +60,7 @@ cdef int _prepare_counted(Frame* f, int32_t i, CStep* s) noexcept nogil:
 
 
 cdef bint _claim(Frame* f, Update* update) noexcept nogil:
-    """Whether the step may write over the value it read; then it holds the Cell's lock until the step is done.
+    """Return whether the step may write over the value it read; then it holds the Cell's lock until the step is done.
 
     Without a Cell the value is one that a loop carries: the loop alone may refer to its Block, and what it was before.
 

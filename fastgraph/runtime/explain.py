@@ -55,7 +55,7 @@ class StepRow:
 
 
 def host_steps(program: Program) -> int:
-    """How many steps run Python, those in branches and loops included."""
+    """Return how many steps run Python, those in branches and loops included."""
     return sum(isinstance(s, (HostStep, DynamicStep)) for each in programs(program) for s in each.steps)
 
 

@@ -36,7 +36,7 @@ foreground = Foreground()
 
 
 def is_quiet(seconds: float) -> bool:
-    """Whether no thread is at it, nor was for so long."""
+    """Return whether no user waits for a thread, nor did for so long."""
     return not _busy and time.monotonic() - _last >= seconds
 
 

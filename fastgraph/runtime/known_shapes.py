@@ -1,4 +1,4 @@
-"""Which steps of a Program can be planned now, and which must wait for shapes that are data.
+"""The steps of a Program that can be planned now, and those that must wait for shapes that are data.
 
 Rule: a step is planned if all its sizes are known; the number of threads plays no part.
 """
@@ -107,7 +107,7 @@ class KnownShapes:
         return self.avals[number].shape  # type: ignore[union-attr,return-value]
 
     def static(self, number: int) -> bool:
-        """Whether the value's shape is known (a resource has none to know)."""
+        """Return whether the value's shape is known (a resource has none to know)."""
         aval = self.avals[number]
         return aval is not None and (aval.is_static or aval.dtype == "resource")
 
@@ -130,7 +130,7 @@ class KnownShapes:
         return now, later
 
     def _all_known(self) -> bool:
-        """Whether no size is data: then there is nothing to wait for, and no step needs a look of its own."""
+        """Return whether no size is data: then there is nothing to wait for, and no step needs a look of its own."""
         avals = self.avals
         for number in self.program.shape_values:
             aval = avals[number]
@@ -195,7 +195,7 @@ class KnownShapes:
         return found
 
     def _by_bodies(self, step: Step) -> bool:
-        """Whether the bodies of a kernel's ops do what it does: they see what is wrong with what has no elements."""
+        """Return whether the bodies of a kernel's ops do what it does: they see faults in what has no elements."""
         return (
             isinstance(step, KernelStep)
             and looks_in_vain(step, self.avals)

@@ -17,7 +17,7 @@ CUDA = 1
 
 
 class Place(IntEnum):
-    """Where the memory of a slot comes from."""
+    """Origins of a slot's memory."""
 
     INPUT = 0  # the plan's input number `index`
     CONSTANT = 1  # `tensor`, held by the plan

@@ -187,7 +187,7 @@ def sync_folder(path: str) -> None:
 
 
 def _free_number(prefix: str, n: int) -> int:
-    """How many shards a new bundle of n says it has, or one more: so that its files are not the old bundle's."""
+    """Return how many shards a new bundle of n says it has, or one more: its files are then not the old bundle's."""
     try:
         with open(prefix + ".index", "rb") as file:
             header = parsed(entries_of(file.read(), prefix)[b""], "BundleHeader")
@@ -227,7 +227,7 @@ def _entry(dtype: DType, shape: Iterable[int]) -> Message:
 
 
 def _strings(array: np.ndarray) -> tuple[list[bytes], int]:
-    """How strings lie in a file: all lengths, their checksum, all bytes; and the checksum of that, lengths as words."""
+    """Return strings as in files: all lengths, their checksum, all bytes; the checksum of that, lengths as words."""
     items = [item if isinstance(item, bytes) else str(item).encode() for item in array.reshape(-1).tolist()]
     lengths = b"".join([varint(len(item)) for item in items])
     crc = crc32c(words(len(item) for item in items))

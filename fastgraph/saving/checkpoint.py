@@ -35,7 +35,7 @@ from fastgraph.state.variable import Variable
 
 
 class CheckpointOptions:
-    """How checkpoints are written and read. Source: tf.train.CheckpointOptions.
+    """Options of the writing and reading of checkpoints. Source: tf.train.CheckpointOptions.
 
     Args:
         experimental_io_device: Taken and without effect: there is one.
@@ -133,7 +133,7 @@ class Checkpoint(AutoTrackable):
 
     @property
     def save_counter(self) -> Variable:
-        """How often `save` was called: a Variable int64, which numbers the checkpoints."""
+        """The number of times `save` was called: a Variable int64, which numbers the checkpoints."""
         if self._save_counter is None:
             with init_scope():
                 counter = Variable(0, dtype=int64, trainable=False, name="save_counter")

@@ -138,7 +138,7 @@ def variable_of(value: Any) -> Variable | None:
 
 
 def serializes(value: Any) -> bool:
-    """Whether an object states its tensors by `_serialize_to_tensors`."""
+    """Return whether an object states its tensors by `_serialize_to_tensors`."""
     method = getattr(value, "_serialize_to_tensors", None)
     return method is not None and getattr(method, "__func__", None) is not Trackable._serialize_to_tensors
 
@@ -149,12 +149,12 @@ def legacy_name(value: Any) -> str:
 
 
 def has_values(value: Any) -> bool:
-    """Whether a checkpoint keeps tensors of an object itself."""
+    """Return whether a checkpoint keeps tensors of an object itself."""
     return serializes(value) or is_python_state(value) or bool(_saveables(value))
 
 
 def is_python_state(value: Any) -> bool:
-    """Whether an object's state is a Python text, by `serialize` and `deserialize`."""
+    """Return whether an object's state is a Python text, by `serialize` and `deserialize`."""
     return isinstance(value, PythonState)
 
 

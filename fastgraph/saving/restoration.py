@@ -309,7 +309,7 @@ class Position:
         return self.restoration.watching(value)
 
     def is_simple_variable(self) -> bool:
-        """Whether a Variable's value is all that there is."""
+        """Return whether a Variable's value is all that there is."""
         attributes = self.node.attributes
         return len(attributes) == 1 and attributes[0].name == VALUE and not self.node.children
 

@@ -43,7 +43,7 @@ class VersionedTypeRegistration:
         return self._factory(proto)
 
     def should_load(self, producer: int, min_consumer: int, bad_consumers: Sequence[int]) -> bool:
-        """Whether what a writer of version `producer` wrote can be read by this version."""
+        """Return whether what a writer of version `producer` wrote can be read by this version."""
         return (
             producer >= self._min_producer_version
             and self.version >= min_consumer

@@ -1,4 +1,4 @@
-"""Where the parts of a SavedModel lie, and its main message: found, read and checked.
+"""The files of a SavedModel, and its main message: found, read and checked.
 
 Rule: a name that a file gives is a name inside of the SavedModel's own folders, or an error.
 """
@@ -37,7 +37,7 @@ VARIABLES = os.path.join(VARIABLES_DIRECTORY, VARIABLES_FILENAME)
 
 
 def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
-    """Whether there is a SavedModel in this folder. Source: tf.saved_model.contains_saved_model."""
+    """Return whether there is a SavedModel in this folder. Source: tf.saved_model.contains_saved_model."""
     path = os.fspath(export_dir)
     return any(
         os.path.exists(os.path.join(path, name)) for name in (SAVED_MODEL_FILENAME_PB, SAVED_MODEL_FILENAME_PBTXT)

@@ -339,14 +339,14 @@ class RestoredFunction(Function):
 
 
 def _fits(spec: TensorSpec, given: Any) -> bool:
-    """Whether a tensor, Variable or spec can stand in the place of a spec."""
+    """Return whether a tensor, Variable or spec can stand in the place of a spec."""
     if not isinstance(given, Tensor | TensorSpec) and not cache_keys.is_variable(given):
         return False
     return bool(given.dtype == spec.dtype and compatible(spec.shape._dims, given.aval.shape))
 
 
 def _fits_converted(spec: TensorSpec, given: Any) -> bool:
-    """Whether a value can, once it is a tensor."""
+    """Return whether a value can, once it is a tensor."""
     if isinstance(given, Tensor | TensorSpec) or cache_keys.is_variable(given):
         return _fits(spec, given)
     if given is None:

@@ -95,7 +95,7 @@ def _signature(key: str, function: Any) -> ConcreteFunction:
 
 
 def _is_signature(concrete: RestoredConcreteFunction, named: dict[str, Any]) -> bool:
-    """Whether a function that was loaded takes tensors by keywords and gives a dict of tensors."""
+    """Return whether a function that was loaded takes tensors by keywords and gives a dict of tensors."""
     positional, keywords = concrete.signature.structured_inputs
     tensors = [*keywords.values(), *named.values()]
     return not positional and type(concrete.result) is dict and all(isinstance(each, TensorSpec) for each in tensors)

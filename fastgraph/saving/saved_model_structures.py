@@ -198,7 +198,7 @@ def filled(structure: Any, tensors: Iterator[Any]) -> Any:
 
 
 def matched(expected: Any, given: Any, fits: Callable[[Any, Any], bool], leaves: list[Any]) -> bool:
-    """Whether `given` has the structure `expected`, its leaves fit, and all else is equal; append its tensors.
+    """Return whether `given` has the structure `expected`, its leaves fit, and all else is equal; append its tensors.
 
     What stands in the place of a TensorSpec is appended as it is.
     """

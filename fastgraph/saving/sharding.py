@@ -1,4 +1,4 @@
-"""Which of a checkpoint's data files a tensor goes to, whole or in slices: tf.train.experimental's policies.
+"""The data files of a checkpoint that tensors go to, whole or in slices: tf.train.experimental's policies.
 
 Rule: a policy only says where what it was given goes; every element is written once, or nothing is. Source:
 tf.train.experimental.ShardingCallback.
@@ -209,7 +209,7 @@ def shards_of(callback: ShardingCallback, tensors: Mapping[str, Any]) -> Sequenc
 
 
 def _fits(spec: str, shape: list[int], full: list[int]) -> bool:
-    """Whether a tensor of a shape is the slice that a text says of a tensor of the full shape."""
+    """Return whether a tensor of a shape is the slice that a text says of a tensor of the full shape."""
     dims, extents = extents_of(spec) if spec else (full, [(0, n) for n in full])
     if dims != full or shape != [n for _, n in extents]:
         return False

@@ -257,7 +257,7 @@ class ConcreteFunction(FastCall):
 
     @functools.cached_property
     def _packing(self) -> tuple[str, Any]:
-        """How an Entry packs the flat results, and the structure that it needs for that."""
+        """The way an Entry packs the flat results, and the structure that it needs for that."""
         structure = self._structure
         if self._single and self._kept[0]:
             return "single", None
@@ -270,7 +270,7 @@ class ConcreteFunction(FastCall):
         return "packed", None  # by `pack`, which kept here would keep this object
 
     def _in_order(self, n_positional: int, kwargs: dict[str, Any], given: list[Any], by_name: bool) -> bool:
-        """Whether it shows that the graph takes what was given, the last of it by names, in just this order.
+        """Return whether the graph is seen to take what was given, the last of it by names, in just this order.
 
         Tensors show it by being the graph's arguments, unless one is given twice: f(y=a, x=a). Arrays are copied: for
         them the names must come in the order of the parameters.
@@ -539,12 +539,12 @@ class ConcreteFunction(FastCall):
 
     @property
     def host_steps(self) -> int:
-        """How many steps of the compiled program run Python."""
+        """The number of steps of the compiled program that run Python."""
         return int(self.executable.host_steps)
 
     @property
     def is_compiled(self) -> bool:
-        """Whether all kernels are there and used."""
+        """True if all kernels are there and used."""
         return bool(self.executable.is_compiled)
 
     def steps(self) -> list[Any]:
@@ -563,12 +563,12 @@ class ConcreteFunction(FastCall):
 
 
 def is_computed(leaf: object) -> bool:
-    """Whether a leaf of a result is one of the graph's: None and the handles of Variables are what they are."""
+    """Return whether a leaf of a result is one of the graph's: None and the handles of Variables are what they are."""
     return leaf is not None and not isinstance(leaf, ResourceHandle)
 
 
 def _is_plain(structure: Any) -> bool:
-    """Whether there is nothing but tensors, composites and None in tuples, lists and dicts."""
+    """Return whether there is nothing but tensors, composites and None in tuples, lists and dicts."""
     if type(structure) in (tuple, list):
         return all(_is_plain(item) for item in structure)
     if type(structure) is dict:

@@ -38,7 +38,7 @@ def choose(graph: Graph, function: Graph) -> None:
 
 
 def _fits(function: Graph, other: Graph) -> bool:
-    """Whether a call of `other` is one of `function` as it stands."""
+    """Return whether a call of `other` is one of `function` as it stands."""
     taken, given = ([value.aval.dtype for value in graph.parameters] for graph in (function, other))
     captured = [held for held, _ in function.captures], [held for held, _ in other.captures]
     results = [[value.aval.dtype for value in graph.outputs] for graph in (function, other)]
@@ -52,5 +52,5 @@ def _fits(function: Graph, other: Graph) -> bool:
 
 
 def _same_cell(one: object, two: object) -> bool:
-    """Whether two weak references are to one Cell."""
+    """Return whether two weak references are to one Cell."""
     return type(one) is type(two) is weakref.ref and one() is two() is not None

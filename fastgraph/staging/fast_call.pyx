@@ -73,7 +73,7 @@ cdef class Backward:
 
 @cython.binding(False)
 cdef class Recording:
-    """How tapes record a call: the sources that they follow, what runs, and what of it goes onto the tapes.
+    """Recording of a call by tapes: the sources that they follow, what runs, and what of it goes onto the tapes.
 
     `noted` are the outputs of the record: numbers of results, -1 - i for parameter i. `backward_of` makes a function of
     the cotangents from (operands, results). `again`: its gradient can be differentiated.
@@ -121,7 +121,7 @@ cdef class Recording:
 
 
 def followed(list tapes, tuple candidates, list operands):
-    """Which of the candidates (numbers of operands) the tapes follow, and whether a gradient may be differentiated.
+    """Return the candidates (numbers of operands) that tapes follow, and whether a gradient may be differentiated.
 
     Only where it may do the residuals count as outputs of the record.
     """
@@ -260,7 +260,7 @@ cdef class Entry:
         return None
 
     cdef bint fits(self, object given, Place* place, list found) except -1:
-        """Whether an argument is like the part of the pattern at `place`, which goes on; its tensors are `found`."""
+        """Return whether an argument is like the part of the pattern at `place`, and go on; append its tensors."""
         cdef int kind = self.kinds[place.part], k
         cdef EagerTensor tensor
         cdef object held
@@ -339,7 +339,7 @@ cdef class Entry:
 @cython.binding(False)
 @cython.final
 cdef class Composed:
-    """Where a structure of results has a composite: the function that makes it, and the structure of its parts."""
+    """A composite in a structure of results: the function that makes it, and the structure of its parts."""
 
     cdef object make
     cdef object parts
@@ -365,7 +365,7 @@ cdef object _filled(object structure, list results):
 
 
 cdef bint _same_value(object a, object b) except -1:
-    """Whether two Python values of one class are the same number or text: zeros of different sign are not."""
+    """Return whether two Python values of one class are the same number or text: zeros of different sign are not."""
     cdef double x, y
     if type(a) is float:
         x, y = PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b)

@@ -66,7 +66,7 @@ def run_functions_eagerly(run_eagerly: bool) -> None:
 
 
 def functions_run_eagerly() -> bool:
-    """Whether Functions run as plain Python."""
+    """Return whether Functions run as plain Python."""
     return _run_eagerly
 
 

@@ -33,7 +33,7 @@ _FULL = ("int32", "int64", "uint32", "uint64")
 
 
 def _size(alg: int) -> int:
-    """How many numbers a state has: the counter's (ThreeFry: one, otherwise two) and the key."""
+    """Return the length of a state: the counter's numbers (ThreeFry: one, otherwise two) and the key."""
     return 2 if alg == Algorithm.THREEFRY.value else 3
 
 

@@ -74,7 +74,7 @@ class TrackableDataStructure(Trackable):
 
     @property
     def trainable(self) -> bool:
-        """Whether the parts are trained: what was set last."""
+        """True if the parts are trained: what was set last."""
         return getattr(self, "_self_trainable", True)
 
     @trainable.setter
@@ -92,7 +92,7 @@ def _is_variable(value: object) -> bool:
 
 
 def _is_layer(value: object) -> bool:
-    """Whether a value is what libraries call a layer: it has weights of its own, and is neither one nor a container."""
+    """Return whether a value is what libraries call a layer: it has weights, and is neither one nor a container."""
     kind = type(value)
     return (
         hasattr(kind, "trainable_weights")

@@ -224,7 +224,7 @@ class AutoTrackable(Trackable):
 
 
 def tracked(value: object) -> bool:
-    """Whether an attribute of this value is a dependency: a Trackable, a list, a dict, a tuple that has such."""
+    """Return whether an attribute of this value is a dependency: a Trackable, a list, a dict, a tuple that has such."""
     kind = type(value)
     if kind in _PLAIN or isinstance(value, (Trackable, ListWrapper, _DictWrapper)):
         return True

@@ -49,7 +49,7 @@ from fastgraph.state.variable_slices import Parts
 
 
 class VariableSynchronization(enum.Enum):
-    """When copies of a distributed Variable are brought together."""
+    """Times at which copies of a distributed Variable are brought together."""
 
     AUTO = 0
     NONE = 1
@@ -58,7 +58,7 @@ class VariableSynchronization(enum.Enum):
 
 
 class VariableAggregation(enum.Enum):
-    """How copies of a distributed Variable are brought together."""
+    """Ways in which copies of a distributed Variable are brought together."""
 
     NONE = 0
     SUM = 1
@@ -300,7 +300,7 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
 
     @property
     def trainable(self) -> bool:
-        """Whether tapes follow it by themselves."""
+        """True if tapes follow it by themselves."""
         return self._trainable
 
     @property
@@ -310,17 +310,17 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
 
     @property
     def synchronization(self) -> VariableSynchronization:
-        """When distributed copies are brought together."""
+        """The times at which distributed copies are brought together."""
         return self._synchronization
 
     @property
     def aggregation(self) -> VariableAggregation:
-        """How distributed copies are brought together."""
+        """The way in which distributed copies are brought together."""
         return self._aggregation
 
     @property
     def device(self) -> str:
-        """Where the value lives."""
+        """The device of the value."""
         return device_name(0, self.__fg_cell__.part)
 
     @property
@@ -480,7 +480,7 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
         return after
 
     def _takes(self, given: Tensor) -> bool:
-        """Whether a tensor has a shape that may be assigned."""
+        """Return whether a tensor has a shape that may be assigned."""
         dims = given.dims if type(given) is EagerTensor else given.aval.shape
         wanted = self.__fg_cell__.aval.shape
         return bool(dims == wanted) or compatible(wanted, dims)

@@ -24,7 +24,7 @@ _PROFILED = "graphs_that_run_are_profiled"
 
 
 def _inside(name: str) -> bool:
-    """Whether a Function is traced, where these functions do nothing but say so."""
+    """Return whether a Function is traced, where these functions do nothing but say so."""
     if current_trace() is None:
         return False
     get_logger().warning(f"Cannot {name} inside a tf.function.")

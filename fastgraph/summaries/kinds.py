@@ -118,7 +118,7 @@ def _first(name: str, data: Any, rank: int, most: Any) -> list[Any]:
 
 
 def _number(most: Array) -> int:
-    """How many outputs there may be. Raises InvalidArgumentError for a negative number."""
+    """Return the number of outputs there may be. Raises InvalidArgumentError for a negative number."""
     if most < 0:
         raise InvalidArgumentError(None, None, f"Condition x >= 0 did not hold element-wise: max_outputs = {most}")
     return int(most)

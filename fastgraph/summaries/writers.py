@@ -100,7 +100,7 @@ class EventFile:
 
 
 class SummaryWriter:
-    """Where summaries go: by this one, where they went before. Source: tf.summary.SummaryWriter, create_noop_writer."""
+    """The place summaries go to: by this one, where they went. Source: tf.summary.SummaryWriter, create_noop_writer."""
 
     def init(self) -> None:
         """Do nothing: the file is there when the writer is. Raises RuntimeError if it is closed."""

@@ -127,12 +127,16 @@ def docstrings(path: Path) -> Iterator[tuple[int, str]]:
         yield text.count("\n", 0, found.start()) + 1, found[1]
 
 
+#: Words that begin a question, or half a sentence: whoever reads the docstring alone does not know what is meant.
+QUESTIONS = re.compile(r"(What(ever)?|Whether|How|Which|Where|Why|When|Who(se)?|That|If)\b")
+
+
 def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
     files = [path for suffix in ("py", "pyi", "pyx", "pxi", "pxd") for path in sorted(PACKAGE.rglob(f"*.{suffix}"))]
     bad = [
         f"{path.relative_to(PACKAGE)}:{line}: {said.splitlines()[0]}"
         for path in files
         for line, said in docstrings(path)
-        if re.match(r"What(ever)?\b", said)
+        if QUESTIONS.match(said)
     ]
     assert not bad, "say what it is, or what it does:\n" + "\n".join(bad)

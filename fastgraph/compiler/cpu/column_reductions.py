@@ -29,7 +29,7 @@ TILE, LEAST = 64, 8
 
 
 def apply(nest: FlatNest) -> bool:
-    """Whether the nest's reductions read along its innermost shared loop rather than along their own."""
+    """Return whether the nest's reductions read along its innermost shared loop rather than along their own."""
     if not nest.dims or any(store.variables for store in nest.stores):
         return False
     column = nest.dims[-1]

@@ -67,7 +67,7 @@ def abs_(x: ComplexLane) -> Lane:
 
 
 def _scaled_abs(x: ComplexLane) -> tuple[Lane, Lane]:
-    """Whether a part is above 1, and |x|, an eighth of it if so: |x| may overflow where its logarithm does not."""
+    """Return if a part is above 1, and |x|, an eighth of it if so: |x| may overflow where its logarithm does not."""
     above = (x.real.abs() > 1.0) | (x.imag.abs() > 1.0)
     by = above.select(x.real.constant(0.125), 1.0)
     return above, abs_(ComplexLane(x.real * by, x.imag * by))

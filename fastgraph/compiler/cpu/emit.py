@@ -144,7 +144,7 @@ class Emitter:
         return str(extent.attr) if extent.op == "const" else self.sizes.setdefault(extent, f"n{len(self.sizes)}")
 
     def bounds(self, v: Scalar, place: Block) -> tuple[str, str]:
-        """Where the loop over an inner variable begins and ends."""
+        """Return where the loop over an inner variable begins and ends."""
         if len(v.args) == 1:
             return "0", self.size(v.args[0])
         return self.emit(v.args[1], place), self.emit(v.args[2], place)
@@ -303,7 +303,7 @@ class Emitter:
             place.lines += made.after
 
     def fold(self, reduction: Scalar, value: str, variable: str) -> spell.Fold:
-        """How a reduction takes one more value, in the iteration that the variable counts."""
+        """Return the step by which a reduction takes one more value, in the iteration that the variable counts."""
         name = lambda _: self.local()
         return spell.fold(reduction.attr[0], reduction.args[-1].dtype, value, variable, name, name, self.call)
 
@@ -366,7 +366,7 @@ def _certain(nest: FlatNest) -> set[Scalar]:
 
 
 def is_size(term: Scalar) -> bool:
-    """Whether a term is a run-time size: an extent, a parameter, or a product of those."""
+    """Return whether a term is a run-time size: an extent, a parameter, or a product of those."""
     return term.op in ("extent", "param") or (
         term.op == "mul"
         and term.dtype == "int64"

@@ -67,7 +67,7 @@ class _Library(codegen.JITCodeLibrary):
 
 
 class _Target(cpu.CPUContext):
-    """How numbers, ranges and what is registered besides become LLVM's IR."""
+    """Translations to LLVM's IR: numbers, ranges and what is registered besides."""
 
     def init(self) -> None:
         super().init()

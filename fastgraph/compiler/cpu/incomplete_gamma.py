@@ -133,7 +133,7 @@ def functions(table: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., A
 
     @_compiled
     def is_lower(a: float, x: float) -> Any:
-        """Whether the lower function is the one to be computed, the upper one being what it leaves of 1."""
+        """Return whether the lower function is to be computed, the upper one being what it leaves of 1."""
         if x > 1.1:
             return x < a
         return (-0.4 / log(x) if x <= 0.5 else 1.1 * x) < a

@@ -194,7 +194,7 @@ def product(
 
 @intrinsic(prefer_literal=True)
 def in_order(typingctx: Context, n: types.IntegerLiteral) -> Any:
-    """Whether LLVM's code for a float sum adds n values one after another: there are more lanes in its vectors."""
+    """Return whether LLVM's float sum adds n values one after another: there are more lanes in its vectors."""
 
     def codegen(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         return ir.Constant(ir.IntType(1), int(n.literal_value < host().least_lanes))

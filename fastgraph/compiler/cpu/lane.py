@@ -30,12 +30,12 @@ APART = "fg_apart_"
 
 
 def is_float(dtype: str) -> bool:
-    """Whether lanes of `dtype` are floating point."""
+    """Return whether lanes of `dtype` are floating point."""
     return dtype in ("float32", "float64")
 
 
 def is_signed(dtype: str) -> bool:
-    """Whether lanes of `dtype` are signed integers."""
+    """Return whether lanes of `dtype` are signed integers."""
     return dtype.startswith("int")
 
 
@@ -77,7 +77,7 @@ class Lane:
 
     @property
     def _lanes(self) -> int:
-        """How many values there are in a vector; 0 for a single one."""
+        """The number of values in a vector; 0 for a single one."""
         return self.value.type.count if isinstance(self.value.type, ir.VectorType) else 0
 
     def _type(self, dtype: str) -> ir.Type:
@@ -222,7 +222,7 @@ class Lane:
 
     @property
     def fused(self) -> bool:
-        """Whether `muladd` rounds once."""
+        """True if `muladd` rounds once."""
         return host().fused
 
     def muladd(self, factor: Lane | float, summand: Lane | float) -> Lane:
@@ -333,7 +333,7 @@ class Lane:
         return self._one_by_one(function, [self.value])
 
     def any_(self) -> ir.Value:
-        """Whether this bool lane is true, or some lane of it, as LLVM's truth value."""
+        """True where this bool lane is true, or some lane of it, as LLVM's truth value."""
         if not self._lanes:
             return self.value
         bits = ir.IntType(self._lanes)

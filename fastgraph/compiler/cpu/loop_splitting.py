@@ -26,7 +26,7 @@ Cuts = list[tuple[Scalar, list[tuple[Scalar, bool]]]]
 
 
 def find(nest: FlatNest) -> Cuts:
-    """Where to cut the nest's innermost loop; nothing where that does not pay."""
+    """Return where to cut the nest's innermost loop; nothing where that does not pay."""
     if not nest.dims or any(store.variables for store in nest.stores):
         return []
     v = nest.dims[-1]
@@ -70,7 +70,7 @@ def _guess(x: Scalar) -> int | None:
 
 
 def _are_ordered(cuts: Cuts) -> bool:
-    """Whether the order of the bounds is the same in every call."""
+    """Return whether the order of the bounds is the same in every call."""
     terms = walk([bound for bound, _ in cuts])
     return len(cuts) == 1 or all(t.op in ("const", "param", "add", "sub", "mul") or t.is_known for t in terms)
 

@@ -1,4 +1,4 @@
-"""How single operations, literals, casts and foldings are written in the source of an njit kernel.
+"""Source text of single operations, literals, casts and foldings, as njit kernels have them.
 
 Rule: the text has exactly the dtype asked for, in Numba and in plain NumPy scalars alike: half floats are float32
 values rounded after each operation, bool is a truth value, every other dtype is itself.

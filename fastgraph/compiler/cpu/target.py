@@ -59,13 +59,13 @@ class Host:
 
     @property
     def least_lanes(self) -> int:
-        """How many elements of a loop LLVM takes together at least, where it takes several: in what it leaves of one
+        """The least number of loop elements that LLVM takes together, where it takes several: in what it leaves of one
         too, which has shorter vectors."""
         return 4 if self.vector_bits == 512 else 2
 
     @property
     def fused(self) -> bool:
-        """Whether there is an instruction that multiplies and adds, rounding once."""
+        """True if there is an instruction that multiplies and adds, rounding once."""
         return "+fma" in self.features.split(",") or not self.triple.startswith("x86_64")
 
     def form_lanes(self, bits: int) -> tuple[int, ...]:

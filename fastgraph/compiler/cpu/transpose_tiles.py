@@ -98,7 +98,7 @@ def _size(term: Scalar) -> int:
 
 
 def _turns(term: Scalar, along: Scalar, across: Scalar) -> bool:
-    """Whether a read may be turned: it goes row by row in both directions, and is in range for all elements."""
+    """Return whether a read may be turned: it goes row by row in both directions, and is in range for all elements."""
     return (
         not term.risky
         and _size(term) in SIDES
@@ -109,7 +109,7 @@ def _turns(term: Scalar, along: Scalar, across: Scalar) -> bool:
 
 
 def _is_linear(position: Scalar, v: Scalar) -> bool:
-    """Whether a position grows by the same number with each step of a loop."""
+    """Return whether a position grows by the same number with each step of a loop."""
     if v not in position.free or position is v:
         return True
     if position.op in ("add", "sub"):

@@ -267,6 +267,6 @@ class _Run:
 
 
 def _starts(shape: tuple[int, ...], batch: tuple[int, ...]) -> np.ndarray:
-    """Where each matrix of a batch begins in an operand that is broadcast to it."""
+    """Return where each matrix of a batch begins in an operand that is broadcast to it."""
     own = np.arange(math.prod(shape[:-2]), dtype=np.int64).reshape(shape[:-2]) * (shape[-2] * shape[-1])
     return np.ascontiguousarray(np.broadcast_to(own, batch)).reshape(-1)

@@ -144,7 +144,7 @@ class Emitter(emit_cpu.Emitter):
             place.lines.append("cuda.syncthreads()")
 
     def fold(self, reduction: Scalar, value: str, variable: str, *, shared: bool = False) -> spell.Fold:
-        """How a reduction takes one more value: floats are summed in float64, by each thread and then by the block."""
+        """Return the step by which a reduction takes one more value: floats in float64, by thread, then by block."""
         kind, dtype = reduction.attr[0], reduction.args[-1].dtype
         total, result = self.local(), self.local()
         if kind in ("argmax", "argmin"):

@@ -116,7 +116,7 @@ def ptx(spec: CudaKernel, capability: tuple[int, int] = (8, 0)) -> str:
 
 
 def compiles() -> bool:
-    """Whether PTX can be made here: NVVM, a part of CUDA's toolkit, is found."""
+    """Return whether PTX can be made here: NVVM, a part of CUDA's toolkit, is found."""
     if SIMULATED:
         return False
     from numba.cuda.cudadrv import nvvm
@@ -131,5 +131,5 @@ def compiles() -> bool:
 
 
 def runs() -> bool:
-    """Whether kernels can run: in the simulator, or on a GPU."""
+    """Return whether kernels can run: in the simulator, or on a GPU."""
     return bool(cuda.is_available())

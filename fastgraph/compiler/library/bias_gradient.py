@@ -19,7 +19,7 @@ _NAMES = frozenset({"sum", "sum_to_like", "sum_to_shape"})
 
 
 def is_column_sum(node: Node, source: tuple[int, ...], result: tuple[int, ...]) -> bool:
-    """Whether a node sums rows of a known length, of a float32 of shape `source`, to one of shape `result`."""
+    """Return whether a node sums rows of a known length, of a float32 of shape `source`, to one of shape `result`."""
     if node.op.name not in _NAMES or node.outputs[0].aval.dtype.name != "float32":
         return False
     if len(source) < 2 or len(result) != 1 or result[0] != source[-1] or result[0] == 1:

@@ -70,7 +70,7 @@ class Correlation:
         return whole // self.f * self.blocks * self.panel if self.packed else whole
 
     def fits(self) -> bool:
-        """Whether the padded piece of the source has a place."""
+        """Return whether the padded piece of the source has a place."""
         return self.room(1) <= SCRATCH
 
     def reach(self, n: int) -> int:
@@ -151,7 +151,7 @@ class Correlation:
         return SCRATCH if self.room(self.options[0]) > SCRATCH >> 2 else SCRATCH >> 2
 
     def _choose(self, text: SharedText, count: str) -> None:
-        """How many pixels to compute together: what wastes the least where the last ones overlap the ones before."""
+        """Choose how many pixels to compute together: the least waste where the last ones overlap the ones before."""
         text("best = 1", f"price = {count} * {max(self.each, 4) + 2}")
         for n in reversed(self.options[:-1]):
             text(f"trial = ({count} + {n - 1}) // {n} * {self._price(n)}")

@@ -96,7 +96,7 @@ def _divided(text: Text, a: str, b: str) -> str:
 
 
 def _begin(text: Text, n: str, part: str) -> str:
-    """Where a part of n elements begins."""
+    """Return where a part of n elements begins."""
     return _divided(text, f"{n} * ({part})", str(PARTS))
 
 

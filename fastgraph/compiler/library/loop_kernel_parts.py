@@ -94,7 +94,7 @@ class Part(ast.NodeTransformer):
         return None
 
     def length(self, stop: ast.expr | None) -> int:
-        """How often a loop up to `stop` runs, if that is known and not often; else 0."""
+        """Return how often a loop up to `stop` runs, if that is known and not often; else 0."""
         found = self.lengths.get(stop.id, 0) if isinstance(stop, ast.Name) else 0
         return found if found < FEW else 0
 
@@ -126,7 +126,7 @@ class Part(ast.NodeTransformer):
         return n, whole
 
     def is_one_piece(self, loop: ast.stmt, before: ast.stmt | None) -> bool:
-        """Whether a loop over the pieces of a sum is known to have one."""
+        """Return whether a loop over the pieces of a sum is known to have one."""
         if not isinstance(loop, ast.While) or not isinstance(loop.test, ast.Compare) or loop.orelse:
             return False
         stop = loop.test.comparators[0]

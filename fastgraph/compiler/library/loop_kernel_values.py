@@ -75,7 +75,7 @@ class Values:
         return self.made[-1]
 
     def is_long(self, number: int) -> bool:
-        """Whether a value is never copied."""
+        """Return whether a value is never copied."""
         return not self.aval(number).is_static or (self.aval(number).nbytes or 0) > SMALL
 
     def buffer(self, number: int) -> str:
@@ -181,5 +181,5 @@ class Scope:
 
 
 def is_list(aval: Aval) -> bool:
-    """Whether only the number of rows is not known, and each has an element."""
+    """Return whether only the number of rows is not known, and each has an element."""
     return bool(aval.shape) and None not in aval.shape[1:] and 0 not in aval.shape  # type: ignore[index,operator]

@@ -185,7 +185,7 @@ class _LoopKernel(Values):
     def held(
         self, states: Sequence[int], count: int, local: Collection[str]
     ) -> tuple[tuple[int, ...], list[str], list[str]]:
-        """Which values the kernel's slots are, the lines that name them, and those that come before it returns.
+        """Return the values in the kernel's slots, the lines that name them, and those that come before it returns.
 
         A single number is held in a variable of the kernel's own: what the next iteration waits for then goes through
         no memory. So is what is named `local`.
@@ -253,7 +253,7 @@ class _LoopKernel(Values):
     def dying(
         self, k: int, scope: Scope, step: Step, later: Sequence[Step], owned: frozenset[int]
     ) -> tuple[bool, bool] | None:
-        """Whether the iteration may stop after a step, and be done again although the step has written rows of `k`.
+        """Return whether an iteration may stop after a step, and be done again although rows of `k` were written.
 
         None if anything after it looks at this operand, or its memory is not the iteration's own.
         """
@@ -272,7 +272,7 @@ class _LoopKernel(Values):
         return (False, True) if own in self.made and own not in self.fixed else None
 
     def alike(self, step: Step, other: Step, scope: Scope) -> bool:
-        """Whether each writes a row of a list, and where the one finds its place, so does the other."""
+        """Return whether each writes a row of a list, and finds its place wherever the other does."""
         if not (writes_row(step) and writes_row(other)):
             return False
         (one, place, _), (two, at, row) = ([scope.number.get(k) for k in row_of(s)] for s in (step, other))
@@ -355,7 +355,7 @@ class _LoopKernel(Values):
         return lines
 
     def as_large(self, step: Step, aval: Aval, other: Aval) -> bool:
-        """Whether a result fits where an operand lies; a list is as long with another row."""
+        """Return whether a result fits where an operand lies; a list is as long with another row."""
         if aval.is_static and other.is_static:
             return aval.nbytes == other.nbytes
         return writes_row(step) and is_list(other) and (aval.shape or ())[1:] == (other.shape or ())[1:]

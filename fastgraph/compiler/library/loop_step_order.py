@@ -22,19 +22,19 @@ from fastgraph.core.base.shapes import Aval
 
 
 def writes_row(step: Step) -> bool:
-    """Whether it puts a row into a list."""
+    """Return whether a step puts a row into a list."""
     if isinstance(step, ListStep):
         return bool(step.node.op.step == "dynamic.push")
     return isinstance(step, KernelStep) and [node.op.step for node in step.nodes] == ["list_set"]
 
 
 def makes_room(step: Step) -> bool:
-    """Whether it only sees to it that a list has room for an element."""
+    """Return whether a step only sees to it that a list has room for an element."""
     return isinstance(step, ListStep) and step.node.op.step == "dynamic.grow"
 
 
 def checks(step: Step) -> bool:
-    """Whether a kernel looks, where it computes an element, at what the element is made of: an index, a divisor."""
+    """Return whether a kernel looks, where it computes an element, at what that is made of: an index, a divisor."""
     return (
         isinstance(step, KernelStep)
         and bool(step.fallible)
@@ -44,7 +44,7 @@ def checks(step: Step) -> bool:
 
 
 def looks_in_vain(step: KernelStep, avals: Sequence[Aval | None]) -> bool:
-    """Whether a step that checks has empty arrays: what is wrong may have no element that it would be seen by."""
+    """Return whether a step that checks has empty arrays: what is wrong may have no element to be seen by."""
     return checks(step) and any(
         aval is not None and aval.size == 0 for aval in [avals[number] for number in (*step.inputs, *step.outputs)]
     )
@@ -58,7 +58,7 @@ def row_of(step: Step) -> tuple[int, int, int]:
 
 
 def only_written(program: Program, lists: set[int]) -> bool:
-    """Whether rows are all that steps do to these names of a list: an iteration done again then writes the same.
+    """Return whether rows are all that steps do to these names of a list: an iteration done again then writes the same.
 
     What is written has another name, by which it may be read: the iteration done again writes it first.
     """
@@ -113,7 +113,7 @@ def writes_last(program: Program) -> list[Step]:
 
 
 def may_stop(step: Step) -> bool:
-    """Whether an iteration may end in this step."""
+    """Return whether an iteration may end in this step."""
     return not isinstance(step, (AliasStep, GemmStep)) and not (isinstance(step, KernelStep) and not step.fallible)
 
 

@@ -128,7 +128,7 @@ def identity_of(how: str, dtype: DType) -> Any:
 
 @dataclass
 class _Layout:
-    """Where the updates of a scatter go: update j of outer index o to row `row` of the `rows` of o.
+    """Places of the updates of a scatter: update j of outer index o goes to row `row` of the `rows` of o.
 
     `n` updates for each outer index, `mid` outer indices share the indices; a row has `inner` elements.
     """
@@ -312,7 +312,7 @@ for row in range(begin, end):
 
 
 def _search(node: Node, how: str, shapes: Shapes) -> Ordered:
-    """Where values go in sorted rows, by halving; a unit is one value. Which half is arithmetic: a jump is no guess.
+    """Find where values go in sorted rows, by halving; a unit is one value. Which half is arithmetic: no jump.
 
     Integers, among which there is no NaN, are first looked for where the one before went, and behind that: many ascend.
     """

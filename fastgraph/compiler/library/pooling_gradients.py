@@ -1,4 +1,4 @@
-"""Which element of each window is the largest, as kernels that go window by window: max_pool's gradients.
+"""Kernels of max_pool's gradients, which go window by window: they find the largest element of each.
 
 Rule: elements are added in the order in which the op's NumPy body adds them. The innermost loop goes over channels and
 vectorises. Of a small window that lies inside, all elements are written out in it, so that what is compared stays in

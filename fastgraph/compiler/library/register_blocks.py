@@ -152,7 +152,7 @@ def vectors(f: int) -> tuple[int, int, int, int]:
 
 
 def most_broadcast(n_vectors: int) -> int:
-    """How many numbers to broadcast against so many vectors: all sums, the vectors and one more are in registers."""
+    """Return how many numbers to broadcast against the vectors: all sums, the vectors and one more are in registers."""
     return max(1, min(14, (width().registers - n_vectors - 2) // n_vectors))
 
 
@@ -163,7 +163,7 @@ def shared(entries: int, n_vectors: int) -> int:
 
 
 def _turns(n: int) -> int:
-    """How many sets of n sums take turns, so that none waits for itself (two units, four cycles)."""
+    """Return how many sets of n sums take turns, so that none waits for itself (two units, four cycles)."""
     return max(1, 8 // n)
 
 

@@ -1,4 +1,4 @@
-"""Where a loop's kernel keeps arrays: small ones in registers too, rows of stacked results in the stack at once.
+"""Memory of a loop's kernel: small arrays in registers too, rows of stacked results in the stack at once.
 
 Rule: source to source. What the next iteration waits for goes by no memory: every element that is written to an array
 is written to its mirror, a local array, in the same place; what is read at a place that is known when the kernel is
@@ -67,7 +67,7 @@ class _Rows(ast.NodeTransformer):
 
 
 class _Uses(ast.NodeVisitor):
-    """How arrays are used: `read` and `written` at places that are known, `searched` at others, `given`, `unfit`."""
+    """Uses of arrays: `read` and `written` at places that are known, `searched` at others, `given`, `unfit`."""
 
     def __init__(self, names: Collection[str]) -> None:
         self.names = names
@@ -148,7 +148,7 @@ def _element(name: str, place: ast.expr, context: ast.expr_context) -> ast.Subsc
 
 
 def _is_counted(iterated: ast.expr) -> bool:
-    """Whether it is a range whose bounds are numbers."""
+    """Return whether a loop goes over a range whose bounds are numbers."""
     if not isinstance(iterated, ast.Call) or not isinstance(iterated.func, ast.Name) or iterated.func.id != "range":
         return False
     return all(isinstance(bound, ast.Constant) for bound in iterated.args)

@@ -134,7 +134,7 @@ def _common_length(lists: Sequence[Sequence[Any]]) -> int:
 
 
 def _level(shared: Index, stores: Iterable[Store]) -> int:
-    """How many of the shared loops stay round everything: reductions that hang further out take their stores along."""
+    """Return how many shared loops stay round everything: reductions that hang further out take their stores along."""
     position = {v: k + 1 for k, v in enumerate(shared)}
     variables = frozenset(shared)
     own = frozenset(v for s in stores for v in s.variables)

@@ -150,7 +150,7 @@ def loop_chains(nest: LoopNest | FlatNest, terms: Sequence[Scalar]) -> dict[Scal
 
 
 def trips(variables: Iterable[Scalar], chains: Mapping[Scalar, frozenset[Scalar]]) -> int:
-    """How often something that depends on `variables` is computed."""
+    """Return how often something that depends on `variables` is computed."""
     loops: frozenset[Scalar] = frozenset().union(*[chains[v] for v in variables])
     return math.prod([_count(v) for v in loops])
 

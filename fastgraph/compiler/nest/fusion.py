@@ -65,7 +65,7 @@ def _checks_elements(nest: LoopNest) -> bool:
 
 
 def _always_read(node: Node, nest: LoopNest) -> tuple[bool, ...]:
-    """Whether each operand's elements are all read, whatever the numbers are."""
+    """Return whether each operand's elements are all read, whatever the numbers are."""
     if node.op.name in WHOLE:
         return (True,) * len(node.inputs)
     if node.op.family not in ("elementwise", "reduction", "contraction"):
@@ -103,7 +103,7 @@ class Cluster:
 
 
 def lowerable(node: Node) -> bool:
-    """Whether a kernel can compute the node."""
+    """Return whether a kernel can compute the node."""
     if node.op.lower is None or node.op.effect is not None or len(node.inputs) > MOST_INPUTS:
         return False
     if any(
@@ -116,7 +116,7 @@ def lowerable(node: Node) -> bool:
 
 
 def _of_complex(node: Node) -> bool:
-    """Whether kernels know what the node computes of complex numbers."""
+    """Return whether kernels know what the node computes of complex numbers."""
     if node.op.expr is None:
         return True  # it moves, adds or multiplies them
     terms = expr.walk(expr.parse(node.op.expr).root)
@@ -274,7 +274,7 @@ class Fusion:
         return loads <= 2 and price <= CHEAP if size != 1 else price <= 10.0
 
     def _wanted(self, node: Node) -> bool:
-        """Whether something other than a kernel takes a result of the node."""
+        """Return whether something other than a kernel takes a result of the node."""
         return any(
             value in self.outputs or any(c not in self.kernels for c in self.consumers.get(value, ()))
             for value in node.outputs
@@ -353,7 +353,7 @@ class Fusion:
     def _is_step_on_the_way(
         cluster: Cluster, unit: Cluster | Node, found_from: Mapping[Cluster | Node, Cluster | Node]
     ) -> bool:
-        """Whether something on the way from `unit` to a cluster is no kernel: then it stays between them for good."""
+        """Return whether a step on the way from `unit` to a cluster is no kernel: it stays between them for good."""
         while unit is not cluster:
             if isinstance(unit, Node):
                 return True
@@ -400,7 +400,7 @@ class Fusion:
                 before = merged or cluster
 
     def _levels(self) -> dict[Cluster | Node, int]:
-        """How many clusters and steps the longest way to each goes through."""
+        """Return how many clusters and steps the longest way to each goes through."""
         units = dict.fromkeys([self.unit(node) for node in self.graph.nodes if node not in self.absorbed])
         waits = {unit: [u for u in dict.fromkeys(self._waits_for(unit)) if u is not unit] for unit in units}
         followers: dict[Cluster | Node, list[Cluster | Node]] = {}
@@ -518,7 +518,7 @@ class Fusion:
         return merged if together <= apart else None
 
     def _goes_on(self, a: Cluster, b: Cluster) -> bool:
-        """Whether `b` only goes on, element by element, with what `a` writes: that costs no more in the loop that does.
+        """Return whether `b` only goes on, element by element, with what `a` writes: no more work in that loop.
 
         What is read in another place, or in a loop round the one that made it, may have to be computed again.
         """

@@ -207,7 +207,7 @@ class LoopNest:
 
 
 def stages(dims: Index, stores: Sequence[Any]) -> dict[Scalar | int, int]:
-    """How many joined loops must come before each reduction or store loop that hangs in the shared loops.
+    """Return how many joined loops must come before each reduction or store loop that hangs in the shared loops.
 
     What is read back from a value that the nest stores comes after the first store of it.
     """

@@ -51,7 +51,7 @@ def _columns(nest: LoopNest) -> LoopNest:
 
 
 def _is_column(load: Scalar, shape: Sequence[Scalar]) -> bool:
-    """Whether it reads one place of each of many short rows."""
+    """Return whether a load takes one place of each of many short rows."""
     return len(shape) > 1 and bool(load.free) and not load.args[-1].free and _is_few(shape[-1], MOST)
 
 
@@ -119,7 +119,7 @@ class _Unrolling:
         return fold(self.table, term.attr[0], [self.table.substitute(body, at) for at in _places(variables)])
 
     def fits(self, variables: Index, scalars: Sequence[Scalar], nested: bool = False) -> bool:
-        """Whether loops may be written out: few iterations of few operations, and if not `nested` no loop inside."""
+        """Return whether loops may be written out: few iterations and operations, if not `nested` no loop inside."""
         n = math.prod([v.args[0].witness or 0 for v in variables])
         own = [t for t in walk(scalars) if not t.free.isdisjoint(variables)]
         if n > MOST or n * len(own) > MOST_TERMS or n * len(self.nest.stores) > MOST_STORES:
@@ -127,7 +127,7 @@ class _Unrolling:
         return nested or not any(t.op == "reduce" for t in own)
 
     def pays(self, terms: Sequence[Scalar]) -> bool:
-        """Whether to write out the innermost shared loop: reductions in it read across it, or there are none."""
+        """Return whether to write out the innermost shared loop: reductions in it read across it, or there are none."""
         v, dims = self.nest.dims[-1], self.nest.dims
         inner = [t for t in terms if t.op == "reduce" and v in t.free and not self.fits(_bound(t), [])]
         if not inner:

@@ -57,7 +57,7 @@ class Scalar:
 
     @property
     def is_known(self) -> bool:
-        """Whether an extent is the same number in every call."""
+        """True if an extent is the same number in every call."""
         if self.op != "extent":
             return self.op == "const"
         key, axis = self.attr
@@ -298,12 +298,12 @@ def row_major(index: Scalar) -> Index:
 
 
 def _same(a: Scalar, b: Scalar) -> bool:
-    """Whether two extents are equal in every call."""
+    """Return whether two extents are equal in every call."""
     return a is b or (a.op == b.op == "extent" and a.witness is not None and a.witness == b.witness)
 
 
 def in_range(index: Scalar, extent: Scalar) -> bool:
-    """Whether an index is surely in range(extent)."""
+    """Return whether an index is surely in range(extent)."""
     if (index, extent) in index.table.within:
         return True
     if index.op == "var":
@@ -318,7 +318,7 @@ def in_range(index: Scalar, extent: Scalar) -> bool:
 
 
 def _is_below(index: Scalar, extent: Scalar) -> bool:
-    """Whether `index` is min(.., extent - 1), where there is an element at all."""
+    """Return whether `index` is min(.., extent - 1), where there is an element at all."""
     if index.op != "min" or extent.witness == 0:
         return False
     last = index.args[1]
@@ -334,7 +334,7 @@ def _fold_witness(name: str, args: Index) -> int | None:
 
 
 def _holds(condition: Scalar) -> bool:
-    """Whether a condition is certainly true: it compares numbers that are written in the source."""
+    """Return whether a condition is certainly true: it compares numbers that are written in the source."""
     if condition.op == "const":
         return bool(condition.attr)
     if condition.op in ("and", "or") and condition.dtype == "bool":

@@ -69,7 +69,7 @@ def few_at_a_time(nest: FlatNest) -> list[FlatNest]:
 
 
 def _is_long(variables: Sequence[Scalar], body: Scalar) -> bool:
-    """Whether a loop is worth several threads: by its own extents and those of the longest loop inside it."""
+    """Return whether a loop is worth several threads: by its own extents and those of the longest loop inside it."""
     if not variables:
         return False
     return _count(variables) * _inner(variables, body) >= LONG

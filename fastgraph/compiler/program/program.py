@@ -182,7 +182,7 @@ class Program:
 
     @functools.cached_property
     def alike(self) -> dict[Node, int]:
-        """Which nodes of the graph give the same for the same shapes."""
+        """Numbers of the graph's nodes, the same for those that give the same for the same shapes."""
         return alike_nodes(self.graph)
 
 

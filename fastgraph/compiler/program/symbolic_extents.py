@@ -101,7 +101,7 @@ def _infer(
 
 
 def _is_guess(found: Aval, noted: Aval) -> bool:
-    """Whether an extent that the graph leaves open came out as a small number: the first of many, say, of none."""
+    """Return whether an extent that the graph leaves open came out as a small number: the first of many, or none."""
     return any(
         b is None and a is not None and a < FIRST_WITNESS
         for a, b in zip(found.shape or (), noted.shape or (), strict=True)
@@ -109,7 +109,7 @@ def _is_guess(found: Aval, noted: Aval) -> bool:
 
 
 def fits(witness: Sequence[tuple[int, ...] | None], shapes: Iterable[Shape]) -> bool:
-    """Whether a Program made for `witness` holds for these shapes of its values: 1 is 1, what is equal is equal.
+    """Return whether a Program made for `witness` holds for these shapes of its values: 1 is 1, what is equal is equal.
 
     An extent that is not known yet fits.
     """
@@ -154,7 +154,7 @@ def _count(value: Value, axis: int, counts: dict[tuple[Value, int], int], fresh:
 
 
 def _is_stacked(value: Value) -> bool:
-    """Whether it has a row for each iteration of a loop."""
+    """Return whether a value has a row for each iteration of a loop."""
     attrs = value.node.attrs
     stacks = value.node.op.name == "while" and value.index >= attrs["n_carried"]
     return stacks and value.index not in attrs.get("joined", ())

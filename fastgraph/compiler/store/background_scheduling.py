@@ -30,7 +30,7 @@ def step_back() -> None:
 
 
 def has_turn(key_file: str, wait: bool = True) -> bool:
-    """Whether this process has the turn: at once, or when no other has it and not too many `wait` already.
+    """Return whether this process has the turn: at once, or when no other has it and not too many `wait` already.
 
     A place among those who wait is a lock on a byte of the key.
     """

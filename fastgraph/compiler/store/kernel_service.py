@@ -73,7 +73,7 @@ class Handle:
 
     @property
     def ready(self) -> bool:
-        """Whether `address` may be called."""
+        """True if `address` may be called."""
         return self._open and self._entry.library is not None
 
     @property
@@ -84,12 +84,12 @@ class Handle:
 
     @property
     def error(self) -> str | None:
-        """Why there will be no address, if so."""
+        """The reason why there will be no address, if so."""
         return self._entry.error
 
     @property
     def told(self) -> bool:
-        """Whether a warning has said so already."""
+        """True if a warning has said so already."""
         return self.error is not None and self.error == _desk.missing
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -344,7 +344,7 @@ class KernelService:
                     return None
 
     def _can_compile(self) -> bool:
-        """Whether Numba can be imported in this process."""
+        """Return whether Numba can be imported in this process."""
         with self.compiling:
             if not self.missing and not self.closing:
                 try:
@@ -468,7 +468,7 @@ def miss(error: ImportError) -> None:
 
 
 def statistics() -> Statistics:
-    """How many kernels this process loaded and compiled."""
+    """Return how many kernels this process loaded and compiled."""
     return _desk.statistics
 
 

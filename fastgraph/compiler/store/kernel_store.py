@@ -130,11 +130,11 @@ class Store:
         return os.access(self.directory, os.W_OK | os.X_OK)
 
     def has(self, key: str) -> bool:
-        """Whether something is stored under `key`."""
+        """Return whether something is stored under `key`."""
         return os.path.exists(os.path.join(self.directory, key + _SUFFIX))
 
     def is_empty(self) -> bool:
-        """Whether there is no kernel at all, so that any will have to be compiled."""
+        """Return whether there is no kernel at all, so that any will have to be compiled."""
         try:
             with os.scandir(self.directory) as entries:
                 return not any(entry.name.endswith(_SUFFIX) for entry in entries)
@@ -212,7 +212,7 @@ class Store:
             os.close(folder)
 
     def _why_no_key(self) -> str:
-        """Why the key cannot be used, if so; that there is none yet is no reason."""
+        """Return why the key cannot be used, if so; that there is none yet is no reason."""
         try:
             self._secret(create=False)
         except FileNotFoundError:

@@ -17,7 +17,7 @@ _LONG = 600.0  # seconds after which a new file is abandoned: whoever wrote it w
 
 
 class Refused(Exception):
-    """Why what lies on the disk cannot be used."""
+    """Refusal of what lies on the disk, with the reason."""
 
 
 def check_ours(status: os.stat_result, forbidden: int) -> None:

@@ -268,7 +268,7 @@ class _TimedReader:
 
 
 def most_twins() -> int:
-    """How many processes a worker may fork off: it shares what it has imported, which takes longer than a kernel."""
+    """Return how many processes a worker may fork off: each shares what it has imported, which is the slow part."""
     return min(3, cpu_count.available() - 1) if sys.platform == "linux" else 0
 
 

@@ -86,17 +86,17 @@ def sign(x: Lane) -> Lane:
 
 
 def isnan(x: Lane) -> Lane:
-    """Whether x is NaN."""
+    """True where x is NaN."""
     return x.differs(x)
 
 
 def isinf(x: Lane) -> Lane:
-    """Whether x is an infinity."""
+    """True where x is an infinity."""
     return x.abs().equals(INF) if x.dtype in FLOATS else x.differs(x)
 
 
 def isfinite(x: Lane) -> Lane:
-    """Whether x is neither NaN nor an infinity."""
+    """True where x is neither NaN nor an infinity."""
     return x.abs() < INF if x.dtype in FLOATS else x.equals(x)
 
 

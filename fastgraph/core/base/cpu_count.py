@@ -1,4 +1,4 @@
-"""How many CPUs this process may use: its affinity, cut by the quotas of its control groups.
+"""The number of CPUs this process may use: its affinity, cut by the quotas of its control groups.
 
 A container with a quota of two CPUs on a machine of 64 shows 64 in its affinity. As many threads would use up the
 quota of a period in a part of it, and then all of them would stand still until the next.

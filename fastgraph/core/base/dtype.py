@@ -86,12 +86,12 @@ class DType:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether these elements are numbers; bool is not."""
+        """True if these elements are numbers; bool is not."""
         return self.is_floating or self.is_integer or self.is_complex
 
     @property
     def is_numpy_compatible(self) -> bool:
-        """Whether a NumPy array can hold these elements."""
+        """True if a NumPy array can hold these elements."""
         return self._numpy is not None or self.name in _OF_ML_DTYPES
 
     @property
@@ -144,11 +144,11 @@ class DType:
         return np.finfo(self.numpy_dtype)
 
     def is_compatible_with(self, other: DTypeLike) -> bool:
-        """Whether a tensor of type `other` can stand where this type is wanted."""
+        """Return whether a tensor of type `other` can stand where this type is wanted."""
         return as_dtype(other) is self
 
     def is_subtype_of(self, other: DType) -> bool:
-        """Whether `other` is this type."""
+        """Return whether `other` is this type."""
         return other is self
 
     def most_specific_common_supertype(self, types: Any) -> DType | None:

@@ -275,7 +275,7 @@ def result_dtype(op: str, dtype: str) -> str:
 
 
 def _weak(tree: Tree) -> bool:
-    """Whether a subtree has no dtype of its own."""
+    """Return whether a subtree has no dtype of its own."""
     if isinstance(tree, Literal):
         return not isinstance(tree.value, bool)
     if isinstance(tree, Name) or tree.op == "cast" or tree.op in COMPARISONS or tree.op in PREDICATES:

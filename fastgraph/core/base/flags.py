@@ -84,12 +84,12 @@ def _of_the_user(variable: str, *otherwise: str) -> str:
 
 
 def _store_directory() -> str:
-    """Where kernels are kept when nothing else is said: the user's cache directory."""
+    """Return the folder of kernels when nothing else is said: the user's cache directory."""
     return os.path.join(_of_the_user("XDG_CACHE_HOME", ".cache"), "fastgraph", "kernels")
 
 
 def _store_key() -> str:
-    """Where the key lies: with what belongs to this machine, not with caches, which are copied."""
+    """Return the path of the key: with what belongs to this machine, not with caches, which are copied."""
     return os.path.join(_of_the_user("XDG_STATE_HOME", ".local", "state"), "fastgraph", "store.key")
 
 

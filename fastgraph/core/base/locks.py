@@ -38,7 +38,7 @@ class Lock:
         self._lock.release()
 
     def is_mine(self) -> bool:
-        """Whether this thread holds it."""
+        """Return whether this thread holds it."""
         return self._forks == _forks and bool(self._lock._is_owned())  # type: ignore[attr-defined]
 
     def _renew(self) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 
 class CompositeSpec:
-    """How a composite value, which carries this as `_type_spec`, is taken apart and put together. Base of TypeSpec."""
+    """Parts of a composite value, which carries this as `_type_spec`: taken apart, put together. Base of TypeSpec."""
 
     __slots__ = ()
     _is_composite = True
@@ -351,7 +351,7 @@ def _compare(a: Any, b: Any, check_types: bool, expand: bool) -> None:
 
 
 def _same_class(a: Any, b: Any, kind_a: int, kind_b: int) -> bool:
-    """Whether two containers may stand for each other: same class, both mappings, or named tuples alike."""
+    """Return whether two containers may stand for each other: same class, both mappings, or named tuples alike."""
     if kind_a == kind_b == _MAPPING:
         return True
     if kind_a == kind_b == _NAMED:

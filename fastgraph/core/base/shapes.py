@@ -101,7 +101,7 @@ class Dimension:
         return Dimension, (self.value,)
 
     def is_compatible_with(self, other: object) -> bool:
-        """Whether the two may be the same extent."""
+        """Return whether the two may be the same extent."""
         other = Dimension(other)
         return self.value is None or other.value is None or self.value == other.value
 
@@ -247,7 +247,7 @@ class Aval:
 
     @property
     def is_static(self) -> bool:
-        """Whether every dimension is known."""
+        """True if every dimension is known."""
         return self.shape is not None and None not in self.shape
 
     @property

@@ -38,7 +38,7 @@ class TypeSpec(CompositeSpec):
 
     @property
     def _is_open(self) -> bool:
-        """Whether the value's parts are not known yet: a loop that carries it finds them out."""
+        """True if the value's parts are not known yet: a loop that carries it finds them out."""
         return False
 
     @property
@@ -120,7 +120,7 @@ class TypeSpec(CompositeSpec):
 
     @staticmethod
     def __is_compatible(a: Any, b: Any) -> bool:
-        """Whether parts of two specs of a class let a value be of both: shapes that do not exclude each other."""
+        """Return whether a value may be of both specs, given parts of each: shapes that do not exclude each other."""
         if type(a) is not type(b):
             return False
         if isinstance(a, (tuple, list)):
@@ -142,7 +142,7 @@ _NOTHING = object()
 
 
 def takes_in(general: object, special: object) -> bool:
-    """Whether the parts of one spec take in those of another: shapes may be wider, all else must be equal."""
+    """Return whether the parts of one spec take in those of another: shapes may be wider, all else must be equal."""
     if isinstance(general, TensorShape) and isinstance(special, TensorShape):
         return generalises(general._dims, special._dims)
     if isinstance(general, TypeSpec) and isinstance(special, TypeSpec):

@@ -11,7 +11,7 @@ def jpeg_colors(pixels: np.ndarray[Any, Any], across: int, down: int) -> None:
     """Write over Y, Cb, Cr, of which the latter repeat across and down, what libjpeg shows: interpolated. u8[h, w, 3]."""
 
 def unique(x: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Where the different elements are first, how often each occurs, and its number for each element."""
+    """Find where the different elements are first, how often each occurs, and its number for each element."""
 
 def factored(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
     """L with L L^T = a, or None where LAPACK must find it."""
@@ -88,7 +88,7 @@ def windows(
     """Neighbours of each row joined, and where each row's end."""
 
 def edits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], ends: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """How many insertions, deletions and exchanges make each row of a one of b, which end there."""
+    """Count the insertions, deletions and exchanges that make each row of a one of b, which end there."""
 
 class StringNumbers:
     """Different strings and their numbers, from 0 in order of appearance."""

@@ -141,7 +141,7 @@ def jpeg_colors(cnp.ndarray pixels not None, int across, int down) -> None:
 
 
 def unique(cnp.ndarray x not None) -> tuple:
-    """Where the different elements are first, how often each occurs, and its number for each element, by appearance.
+    """Find where the different elements are first, how often each is there, and each one's number, by appearance.
 
     t[n], contiguous, of 4 or 8 bytes, -> i32[m], i32[m], i32[n]. Zeros of floats are one, no NaN is like another.
     Raises: ValueError for other arrays, MemoryError.
@@ -174,7 +174,7 @@ cdef int _bits = fg_system_bits()
 
 
 cdef bint _are_small(cnp.ndarray a, cnp.ndarray x, int64_t most=SMALL) except -1:
-    """Whether these are [p, n, n] and [p, n, k] of one float type, contiguous, of at most so many rows."""
+    """Return whether these are [p, n, n] and [p, n, k] of one float type, contiguous, of at most so many rows."""
     if a.ndim != 3 or x.ndim != 3 or a.shape[1] != a.shape[2] or x.shape[0] != a.shape[0] or x.shape[1] != a.shape[1]:
         raise ValueError("systems of other sizes")
     return (a.shape[1] <= most and cnp.PyArray_TYPE(a) == cnp.PyArray_TYPE(x)

@@ -20,7 +20,7 @@ class Buffer:
         """The bytes that are in use."""
     @property
     def refs(self) -> int:
-        """How many tensors, Variables, plans and views hold the memory now, this one included."""
+        """The number of tensors, Variables, plans and views that hold the memory now, this one included."""
 
 class Cell:
     """A Variable's storage: the Block it holds now, under a spin lock of its own."""
@@ -35,10 +35,10 @@ class Cell:
     def __init__(self, aval: Aval, name: str = "Variable") -> None: ...
     @property
     def initialized(self) -> bool:
-        """Whether it holds a value."""
+        """True if it holds a value."""
     @property
     def assignments(self) -> int:
-        """How often a value was assigned."""
+        """The number of times a value was assigned."""
 
 def pool_statistics() -> dict[str, int]:
     """Bytes and Blocks of the pool: in use (`live_*`) and kept for reuse (`free_*`)."""

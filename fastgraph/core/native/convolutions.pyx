@@ -112,7 +112,7 @@ cdef object made(tuple dims, cnp.dtype descr):
 
 
 cdef int kind_of(cnp.dtype descr, int* is_double) except -2:
-    """How numbers of a dtype are stored; -1 for one that NumPy must multiply."""
+    """Return how numbers of a dtype are stored; -1 for one that NumPy must multiply."""
     is_double[0] = descr.num == cnp.NPY_FLOAT64
     if not cnp.PyArray_DescrCheck(descr) or not descr.isnative:
         return -1
@@ -163,7 +163,7 @@ cdef double _work(Sizes* z) noexcept:
 
 
 cdef void _join_axes(Sizes* z) noexcept:
-    """Where all that a place sees is its own pixel, all pixels are one long line."""
+    """Join all pixels into one long line where all that a place sees is its own pixel."""
     cdef int i
     cdef int64_t pixels = z.batch
     for i in range(3):
@@ -251,7 +251,7 @@ include "convolution_work.pxi"
 
 
 cdef void _layout(fg_layout* y, Sizes* z, bint turned) noexcept:
-    """How the filter lies for the result; `turned`: for the gradient to the input."""
+    """Lay the filter out for the result; `turned`: for the gradient to the input."""
     cdef int i
     cdef int64_t tap = z.c_each * z.f
     y.first = 0

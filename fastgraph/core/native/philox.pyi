@@ -22,13 +22,13 @@ def normals_between(state: ndarray, parameters: Sequence[Any], samples: int, bit
     """`samples` normal numbers for each of n means, deviations and pairs of ends. i64[3], f64[4, n] -> f64[samples, n]."""
 
 def gamma_slope(alpha: Any, x: Any) -> ndarray:
-    """How numbers drawn from gamma distributions change with alpha. f64[n], f64[n] -> f64[n]."""
+    """Slope of numbers drawn from gamma distributions along alpha. f64[n], f64[n] -> f64[n]."""
 
 def permuted(state: ndarray, n: int) -> ndarray:
     """0 ... n - 1 in random order, by exchanging each with one that follows or itself. i64[3] -> i64[n]."""
 
 def shuffled_index(index: int, first: int, second: int, last: int) -> int:
-    """Where `index` comes in a random order of 0 ... last, which a key of two words chooses."""
+    """Place of `index` in a random order of 0 ... last, which a key of two words chooses."""
 
 def scrambled(first: int, second: int) -> ndarray:
     """The state that a seed of two numbers stands for. -> i64[3]."""

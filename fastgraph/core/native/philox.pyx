@@ -164,7 +164,7 @@ def normals_between(state, parameters, Py_ssize_t samples, int bits):
 
 
 def gamma_slope(alpha, x):
-    """How numbers drawn from gamma distributions change with alpha. f64[n], f64[n] -> f64[n]."""
+    """Slope of numbers drawn from gamma distributions along alpha. f64[n], f64[n] -> f64[n]."""
     cdef Py_ssize_t n = x.size, i
     cdef cnp.ndarray shapes = np.ascontiguousarray(np.broadcast_to(alpha, n), np.float64)
     cdef cnp.ndarray numbers = np.ascontiguousarray(x, np.float64), out = np.empty(n)
@@ -194,7 +194,7 @@ def permuted(state, Py_ssize_t n):
 
 
 def shuffled_index(uint64_t index, uint32_t first, uint32_t second, uint64_t last):
-    """Where `index` goes in the permutation of 0 ... last that a seed of two numbers says."""
+    """Place of `index` in the permutation of 0 ... last that a seed of two numbers says."""
     with nogil:
         index = fg_shuffled_index(index, first, second, last)
     return index

@@ -281,7 +281,7 @@ def numbers(cnp.ndarray words not None, bint real) -> np.ndarray | None:
 
 
 def edits(cnp.ndarray a not None, cnp.ndarray b not None, cnp.ndarray ends not None) -> np.ndarray:
-    """How many insertions, deletions and exchanges make each row of a one of b, which end there.
+    """Count the insertions, deletions and exchanges that make each row of a one of b, which end there.
 
     i64[n], i64[m], i64[2, r] -> i64[r].
     """

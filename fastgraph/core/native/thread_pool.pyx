@@ -164,7 +164,7 @@ cdef void region_invite(Region* region, int32_t threads) noexcept nogil:
 
 
 cdef bint region_orphaned(Region* region) noexcept nogil:
-    """Whether the process forked since the region was opened: its helpers stayed in the parent."""
+    """Return whether the process forked since the region was opened: its helpers stayed in the parent."""
     return region.generation != pool.generation
 
 
@@ -186,7 +186,7 @@ cdef void _crowd(int64_t now) noexcept nogil:
 
 
 cdef bint pool_crowded() noexcept nogil:
-    """Whether other programs want the cores, so that a helper may lose its own in the middle of a piece."""
+    """Return whether other programs want the cores, so that a helper may lose its own in the middle of a piece."""
     return pool.crowded_until != 0 and fg_now_ns() < pool.crowded_until
 
 
@@ -336,7 +336,7 @@ def set_num_threads(count: int | None) -> None:
 
 
 def is_crowded() -> bool:
-    """Whether threads are called for long work only, because other programs want the cores."""
+    """Return whether threads are called for long work only, because other programs want the cores."""
     return pool_crowded()
 
 

@@ -127,7 +127,7 @@ cdef class ForwardRecorder(Records):
 
 
 cdef bint _is_own_transpose(Primitive prim, list sources, list outputs) except -1:
-    """Whether the op's jvp is its vjp: elementwise on reals, nothing broadcast, nothing cast."""
+    """Return whether the op's jvp is its vjp: elementwise on reals, nothing broadcast, nothing cast."""
     if not prim.elementwise or len(outputs) != 1:
         return False
     aval = outputs[0].aval

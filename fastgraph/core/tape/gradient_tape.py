@@ -338,12 +338,12 @@ class GradientTape(Tape):
 
 
 def is_variable(item: object) -> bool:
-    """Whether `item` is a Variable: something that keeps its value in a Cell."""
+    """Return whether `item` is a Variable: something that keeps its value in a Cell."""
     return isinstance(getattr(item, "__fg_cell__", None), Cell)
 
 
 def is_trainable(dtype: DType) -> bool:
-    """Whether tensors of this dtype have gradients."""
+    """Return whether tensors of this dtype have gradients."""
     return bool(dtype.is_floating or dtype.is_complex)
 
 

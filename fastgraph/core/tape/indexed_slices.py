@@ -55,7 +55,7 @@ class IndexedSlices(CompositeTensor):
 
     @property
     def indices(self) -> Tensor:
-        """Which rows of the dense tensor they are."""
+        """The numbers of the dense tensor's rows that they are."""
         return self._indices
 
     @property
@@ -81,7 +81,7 @@ class IndexedSlices(CompositeTensor):
 
     @property
     def device(self) -> str:
-        """Where `values` are."""
+        """The device of `values`."""
         return str(self._values.device)
 
     @property
@@ -248,7 +248,7 @@ def _in_graph(tensor: object) -> bool:
 
 
 def _is_half(slices: IndexedSlices) -> bool:
-    """Whether many rows must not be added one by one, as each sum is rounded to 16 bits."""
+    """Return whether many rows must not be added one by one, as each sum is rounded to 16 bits."""
     return slices.dtype.is_floating and slices.dtype.size <= 2
 
 

@@ -162,7 +162,7 @@ def watch_accessed(variable) -> None:
 
 
 def recording() -> bool:
-    """Whether a tape records on this thread."""
+    """True if a tape records on this thread."""
     return bool(thread_state().tapes)
 
 

@@ -148,7 +148,7 @@ cdef class Records(Recorder):
         return 0
 
     cpdef bint follows(self, item) except -1:
-        """Whether the tape follows this Tensor, Variable or Cell."""
+        """Return whether the tape follows this Tensor, Variable or Cell."""
         known = _identity_of(item)
         if known is None:
             return False

@@ -52,7 +52,7 @@ cdef class Tape(Records):
 
     @property
     def used_up(self) -> bool:
-        """Whether there is nothing to differentiate: never entered, or its one gradient was taken or is being taken."""
+        """True if there is nothing to differentiate: never entered, or its one gradient was taken or is being taken."""
         return self.fresh or (self.walkers > 0 and not self.persistent)
 
     @property
@@ -437,7 +437,7 @@ cdef class Tape(Records):
         """Called with the sources that got no gradient, while the records are still there; see GradientTape."""
 
     def why_missing(self, list targets, source) -> str:
-        """Why `source` has no gradient: "dtype", "unwatched", "target" or "unconnected"."""
+        """Return why `source` has no gradient: "dtype", "unwatched", "target" or "unconnected"."""
         if not _is_differentiable(source):
             return "dtype"
         if self.find(_key(source)) < 0:

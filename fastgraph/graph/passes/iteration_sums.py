@@ -47,7 +47,7 @@ def sum_at_once(graph: Graph) -> Graph:
 
 
 def _is_sum(node: Node) -> bool:
-    """Whether a node is a gradient's loop that carries how many iterations are left, and sums that it only adds to."""
+    """Return whether a node is a gradient's loop: it carries how many iterations are left, and sums only added to."""
     if node.op.name != "while" or node.attrs.get("joined"):
         return False
     test, body, n = (node.attrs[key] for key in ("cond_graph", "body_graph", "n_carried"))
@@ -82,7 +82,7 @@ def _is_sum(node: Node) -> bool:
 
 
 def _is_simple(node: Node) -> bool:
-    """Whether a node computes numbers from numbers, each element from those in the same place, or sums of them."""
+    """Return whether a node computes numbers from numbers, each from those in the same place, or sums of them."""
     if any(value.aval.shape is None or value.aval.dtype.name in _OTHER for value in node.outputs):
         return False
     if node.op.name in ("placeholder", "const"):

@@ -39,7 +39,7 @@ def accumulate(graph: Graph) -> Graph:
 
 
 def _worth_it(node: Node) -> bool:
-    """Whether there is a loop at or below this node with zeros that have something at places."""
+    """Return whether there is a loop at or below this node with zeros that have something at places."""
     return any(_places(value) for value in node.attrs.values() if isinstance(value, Graph))
 
 
@@ -118,7 +118,7 @@ class _Sum:
         return [term for part in node.inputs for term in self.terms(part)]
 
     def is_like(self, value: Value) -> bool:
-        """Whether a value certainly has the shape of the sum."""
+        """Return whether a value certainly has the shape of the sum."""
         node, aval, mine = value.node, value.aval, self.total.aval
         if aval.dtype is not mine.dtype:
             return False
@@ -140,7 +140,7 @@ class _Sum:
         return term.node.op.name in _PLACED and self.uses[term] == 1 and self.is_like(term)
 
     def is_loop(self, term: Value) -> bool:
-        """Whether a term is the sum in place of a loop that begins with zeros."""
+        """Return whether a term is the sum in place of a loop that begins with zeros."""
         node = term.node
         if node.op.name != "while" or self.uses[term] != 1 or not self.is_like(term):
             return False
@@ -148,7 +148,7 @@ class _Sum:
         return k < node.attrs["n_carried"] and _is_zeros(node.inputs[k]) and _in_place(node, k)
 
     def is_cond(self, term: Value) -> bool:
-        """Whether each branch of a cond gives zeros, or zeros with something at places, one of them the latter."""
+        """Return whether each branch of a cond gives zeros, or zeros with something at places, one at least these."""
         node = term.node
         if node.op.name != "cond" or self.uses[term] != 1 or not self.is_like(term):
             return False
@@ -160,7 +160,7 @@ class _Sum:
         return any(placed) and all(p or _is_zeros(g.outputs[i]) for p, g in zip(placed, branches, strict=True))
 
     def all_placed(self, graph: Graph, value: Value) -> bool:
-        """Whether a branch's result has the sum's (known) shape, and is made of things at places alone."""
+        """Return whether a branch's result has the sum's (known) shape, and is made of things at places alone."""
         inside = _Sum(graph, self.total, value, set())
         return all(inside.is_placed(term) or inside.is_cond(term) for term in inside.terms(value))
 
@@ -220,7 +220,7 @@ def _is_zeros(value: Value) -> bool:
 
 
 def _in_place(node: Node, k: int) -> bool:
-    """Whether a loop only adds to what it carries as value k, things at places among them, and looks at it nowhere."""
+    """Return whether a loop only adds to what it carries as value k, things at places too, and looks at it nowhere."""
     body, test = node.attrs["body_graph"], node.attrs["cond_graph"]
     total = body.inputs[k]
     if any(test.inputs[k] in other.inputs for other in test.nodes) or test.inputs[k] in test.outputs:
@@ -252,7 +252,7 @@ def _in_place(node: Node, k: int) -> bool:
 
 
 def _hands_on(node: Node, value: Value) -> bool:
-    """Whether both branches of a cond give result `value` by adding to their last operand, or as it is."""
+    """Return whether both branches of a cond give result `value` by adding to their last operand, or as it is."""
     i = node.outputs.index(value)
     for graph in (node.attrs["then_graph"], node.attrs["else_graph"]):
         if graph.captures or graph.outputs.count(graph.outputs[i]) != 1:

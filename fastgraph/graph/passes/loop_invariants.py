@@ -73,13 +73,13 @@ def _same_rows(node: Node) -> list[Value]:
 
 
 def _never_fails(node: Node) -> bool:
-    """Whether a node may run though its loop has no iterations."""
+    """Return whether a node may run though its loop has no iterations."""
     plain = node.op.family == "elementwise" and is_pure(node.op, node.attrs) and node.op.name not in CHECKING
     return plain and all(value.aval.dtype.is_floating for value in node.outputs)
 
 
 def _takes_rows(node: Node, i: int) -> bool:
-    """Whether a loop takes of operand `i` single rows only."""
+    """Return whether a loop takes of operand `i` single rows only."""
     test, body = node.attrs["cond_graph"], node.attrs["body_graph"]
     if test.captures or body.captures or any(test.parameters[i] in other.inputs for other in test.nodes):
         return False

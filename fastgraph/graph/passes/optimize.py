@@ -110,7 +110,7 @@ def _cast_cast(build: Rebuild, applied: Application) -> Value | None:
 
 
 def _holds(wide: DType, narrow: DType) -> bool:
-    """Whether every value of `narrow` is a value of `wide`."""
+    """Return whether every value of `narrow` is a value of `wide`."""
     numpy_types = (narrow.as_numpy_dtype, wide.as_numpy_dtype)
     if narrow.is_integer and narrow.size == 8 and not wide.is_integer:
         return False  # NumPy calls this safe, but float64 has 53 bits
@@ -280,7 +280,7 @@ _UNFOLDED = frozenset({"const", "placeholder", "cond", "while", "call", "recursi
 
 
 def _pending(node: Node) -> bool:
-    """Whether a value that is known is so only if a check says so, which a run of the graph has yet to make."""
+    """Return whether a value that is known is so only if a check says so, which a run of the graph has yet to make."""
     seen, left = {node}, [node]
     while left:
         node = left.pop()
@@ -519,7 +519,7 @@ def own_constants(graph: Graph) -> Graph:
 
 
 def _constant_places(node: Node) -> dict[int, Any]:
-    """Which inputs of the subgraphs of a branch or loop are the same constant in every run of them, and its value."""
+    """Return the inputs of a branch's or loop's subgraphs that are one constant in every run of them, and its value."""
     if node.op.name not in ("cond", "while"):
         return {}
     first = 1 if node.op.name == "cond" else 0

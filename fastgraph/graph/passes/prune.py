@@ -68,7 +68,7 @@ def _needed(graph: Graph) -> tuple[set[Node], dict[Node, _Trimmed], set[Value]]:
 
 
 def checks(node: Node) -> bool:
-    """Whether the node, or one of its subgraphs, has an op that is there to stop the program."""
+    """Return whether the node, or one of its subgraphs, has an op that is there to stop the program."""
     return node.op.name in CHECKING or any(
         isinstance(attr, Graph) and any(map(checks, attr.nodes)) for attr in node.attrs.values()
     )

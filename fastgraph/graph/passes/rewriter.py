@@ -39,7 +39,7 @@ _LEAVES = frozenset({"const", "placeholder"})
 
 
 class Fuel:
-    """How many changes may still be made; None: as many as there are. `spent` counts, and `log` names them."""
+    """The number of changes that may still be made; None: any. `spent` counts, and `log` names them."""
 
     def __init__(self, amount: int | None = None) -> None:
         self.left = amount
@@ -47,7 +47,7 @@ class Fuel:
         self.log: list[str] = []
 
     def spend(self, what: str) -> bool:
-        """Whether one more change may be made; if so it is counted."""
+        """Return whether one more change may be made, and if so count it."""
         if self.left is not None:
             if self.left <= 0:
                 return False
@@ -225,17 +225,17 @@ class Rebuild:
         return self.emit("const", (), {"value": from_array(array)})[0]
 
     def spend(self, what: str) -> bool:
-        """Whether the rule named `what` may be applied; it must be, then."""
+        """Return whether the rule named `what` may be applied; it must be, then."""
         return self.fuel.spend(what)
 
 
 def exactly(aval: Aval, other: Aval) -> bool:
-    """Whether two values certainly have the same type: every dimension known and equal."""
+    """Return whether two values certainly have the same type: every dimension known and equal."""
     return aval.dtype == other.dtype and aval.is_static and aval.shape == other.shape
 
 
 def is_pure(op: Primitive, attrs: dict[str, Any]) -> bool:
-    """Whether an application only computes."""
+    """Return whether an application only computes."""
     if op.effect is not None:
         return False
     if not attrs:
@@ -489,7 +489,7 @@ def _build(pattern: ast.expr, found: Found, build: Rebuild, aval: Aval, *, dry: 
 
 
 def _same_type(result: Value | Aval, aval: Aval) -> bool:
-    """Whether a replacement certainly has the type of what it replaces.
+    """Return whether a replacement certainly has the type of what it replaces.
 
     Unknown dimensions that stand in the same places are equal: constants in a pattern have one element, and both sides
     broadcast the same variables.
@@ -505,7 +505,7 @@ def _element(value: Value) -> Any:
 
 
 def is_constant(value: Value, number: float) -> bool:
-    """Whether `value` is a constant with one element that equals `number`, the sign of zero included."""
+    """Return whether `value` is a constant with one element that equals `number`, the sign of zero included."""
     if value.node.op.name != "const":
         return False
     item = _element(value)

@@ -519,7 +519,7 @@ class Layer(Arguments, Module):
 
     @property
     def trainable(self) -> bool:
-        """Whether training changes its weights; setting it sets it for all layers below."""
+        """True if training changes its weights; setting it sets it for all layers below."""
         return self._trainable
 
     @trainable.setter

@@ -33,7 +33,7 @@ class Call(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """How a `call` method takes its arguments."""
+    """Parameters of a `call` method."""
 
     first: str
     training: int | None  # the place of `training` among the arguments after the first
@@ -94,7 +94,7 @@ def shapes_of(values: Any) -> Any:
 
 @lru_cache(maxsize=4096)
 def parameters_of(call: Callable[..., Any]) -> Parameters:
-    """How a `call` method, or a Function made of one, takes its arguments."""
+    """Return the parameters of a `call` method, or of a Function made of one."""
     found = list(inspect.signature(getattr(call, "python_function", call)).parameters.values())
     if found and found[0].name == "self":
         found = found[1:]

@@ -527,7 +527,7 @@ def _swapped(value: Any) -> Any:
 
 
 def _column(keep: Any, value: Any) -> Any:
-    """Which rows stay, in the rank of `value`."""
+    """True at the rows that stay, in the rank of `value`."""
     while keep.shape.rank < value.shape.rank:
         keep = expand_dims(keep, -1)
     return keep

@@ -120,7 +120,7 @@ class Node:
 
 
 def symbolic(value: object) -> bool:
-    """Whether there is a symbolic tensor in a value."""
+    """Return whether there is a symbolic tensor in a value."""
     if isinstance(value, InputTensor):
         return True
     return isinstance(value, (list, tuple, dict)) and any(

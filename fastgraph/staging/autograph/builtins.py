@@ -109,7 +109,7 @@ def all_(values: object) -> Any:
 
 
 def _first_of(values: Any, deciding: bool, joined: Callable[[Any, Any], Any]) -> Any:
-    """Whether a value is `deciding`: Python's answer as soon as a Python value gives it, else that of the tensors."""
+    """Return whether a value is `deciding`: Python's answer as soon as a Python value gives it, or the tensors'."""
     found = None
     for value in values:
         truth = bool_(value)

@@ -1,4 +1,4 @@
-"""Which names a block changes for those who look at them later through a lambda, a generator or a class.
+"""Names that a block changes for those who look at them later through a lambda, a generator or a class.
 
 A name that is not read behind an `if` or a loop belongs to that block alone; malt takes it that a lambda reads names
 where it stands, and never later. A lambda that is kept, by a name or in a list, reads them whenever it is called.

@@ -169,7 +169,7 @@ def _same(a: Any, b: Any, written: frozenset[Any]) -> bool:
 
 
 class Item:
-    """Where a container is reached by a key of a dict, a place in a list or an attribute, as a cell has it."""
+    """The place of a container: a key of a dict, a place in a list or an attribute, as a cell has it."""
 
     def __init__(self, owner: Any, key: Any) -> None:
         self._owner = owner

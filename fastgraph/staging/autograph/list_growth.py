@@ -1,4 +1,4 @@
-"""Which staged statement makes a list of Python's the rows of tensors, when one inside of it needs that.
+"""Staged statements that make a list of Python's the rows of tensors, when one inside needs that.
 
 Rule: the outermost staged statement that reaches the list makes the rows, in the trace round it, and is traced again;
 the statements inside of it then carry the rows like other values.

@@ -1,4 +1,4 @@
-"""Whether a function that was staged returns on every path: what the flags of its returns must be at its end.
+"""Returns of a function that was staged, on every path: what their flags must be at its end.
 
 Rule: three values, true, false and unknown; a flag that one cannot tell is unknown.
 """

@@ -1,4 +1,4 @@
-"""Where a function is written: its syntax tree, with the line numbers of its file.
+"""Sources of functions: their syntax trees, with the line numbers of their files.
 
 Rule: a tree is only given for the function that was asked for. Where the text that is to be had does not fit the
 function (its name, its parameters, the columns of its code), there is none.

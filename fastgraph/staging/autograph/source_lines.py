@@ -29,7 +29,7 @@ for _name in __future__.all_feature_names:
 
 
 class _Origin(origin_info.OriginInfo):  # type: ignore[misc]
-    """Where a node was written, and (line, column) of its end."""
+    """The place where a node was written, and (line, column) of its end."""
 
     end: tuple[int, int]
 

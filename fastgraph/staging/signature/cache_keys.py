@@ -72,12 +72,12 @@ class Arguments:
 
 
 def is_variable(value: object) -> bool:
-    """Whether `value` is a Variable: something with a cell."""
+    """Return whether `value` is a Variable: something with a cell."""
     return isinstance(getattr(value, "__fg_cell__", None), Cell)
 
 
 def is_array(value: object) -> bool:
-    """Whether a leaf is NumPy's or says itself what array it is, as a table's column does, and is taken as a tensor."""
+    """Return whether a leaf is NumPy's, or like a table's column says what array it is, and is taken as a tensor."""
     if isinstance(value, np.ndarray | np.generic):
         return True
     if not hasattr(type(value), "__array__") or isinstance(value, Tensor) or is_variable(value):
@@ -140,7 +140,7 @@ def _has_more_to_it(value: object) -> bool:
 
 
 def _is_constant(value: object) -> bool:
-    """Whether a dataclass never changes."""
+    """Return whether a dataclass never changes."""
     try:
         hash(value)
     except TypeError:
@@ -149,7 +149,7 @@ def _is_constant(value: object) -> bool:
 
 
 def becomes(given: Any, leaf: Any) -> bool:
-    """Whether a tensor or array that was given is, as it is, this tensor of the graph's arguments."""
+    """Return whether a tensor or array that was given is, as it is, this tensor of the graph's arguments."""
     if type(given) is EagerTensor:
         return given is leaf
     return bool(leaf.aval.shape == given.shape and leaf.dtype == as_dtype(given.dtype))
@@ -360,7 +360,7 @@ def copied(value: object) -> Any:
 
 
 def changed(before: Any, after: Any) -> bool:
-    """Whether something in `after` is not what it is in `before`, a copy of the same containers."""
+    """Return whether something in `after` is not what it is in `before`, a copy of the same containers."""
     if before is after:
         return False
     if isinstance(before, Fields) and type(after) is before.of:
@@ -409,7 +409,7 @@ class Held:
         return self._reference()
 
     def stands_for(self, value: object) -> bool:
-        """Whether `value` is the object."""
+        """Return whether `value` is the object."""
         return value is self or (
             value is not None and (value is self.get() or (_is_method(value) and value == self.get()))
         )

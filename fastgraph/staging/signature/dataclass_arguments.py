@@ -29,7 +29,7 @@ _classes: weakref.WeakKeyDictionary[type, type[Fields]] = weakref.WeakKeyDiction
 
 
 def counts_by_fields(value: object) -> bool:
-    """Whether a leaf is such a dataclass."""
+    """Return whether a leaf is a dataclass whose fields count."""
     cls = type(value)
     if not hasattr(cls, "__dataclass_fields__") or isinstance(value, Tensor | TypeSpec) or callable(value):
         return False
@@ -39,7 +39,7 @@ def counts_by_fields(value: object) -> bool:
 
 
 def is_frozen(value: object) -> bool:
-    """Whether it is a frozen dataclass."""
+    """Return whether a value is a frozen dataclass."""
     parameters = getattr(type(value), "__dataclass_params__", None)
     return parameters is not None and bool(parameters.frozen)
 

@@ -73,7 +73,7 @@ class Pending:
         return self.concrete.pack(results[: len(self.specs)])
 
     def agrees(self, concrete: ConcreteFunction, n_passes: int) -> bool:
-        """Whether a pass gives what it took for granted; if not, the next one begins with what it gave.
+        """Return whether a pass gives what it took for granted; if not, the next one begins with what it gave.
 
         Tensors that each pass captures anew (the handle of a dataset that the function makes) no call passes on.
         """
@@ -133,7 +133,7 @@ def find(function: object, key: object) -> Any:
 
 
 def leaves_out() -> bool:
-    """Whether a branch was left out in this pass: an error may come from that, and comes again if it does not."""
+    """Return whether a branch was left out in this pass: an error may be due to that, and comes again if it is not."""
     return any(pending.left_out for pending in _tracing.all)
 
 

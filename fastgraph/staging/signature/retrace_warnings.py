@@ -1,4 +1,4 @@
-"""Why a Function traced again: what differs from the traces before, and the warning where it traces too often.
+"""Reasons why a Function traced again: what differs from before, and the warning where it traces too often.
 
 Rule: what is kept of earlier traces is their specs and Python values; objects are held weakly.
 """
@@ -162,7 +162,7 @@ class History:
         self._latest.append(new)
 
     def latest(self) -> list[str]:
-        """Why the latest trace was made."""
+        """Return why the latest trace was made."""
         return self._reasons[-1][1] if self._reasons else []
 
     def explain(self, name: str) -> str:
@@ -225,7 +225,7 @@ class Detector:
         return len(self._calls), sum(list(self._calls))
 
     def _unseen(self) -> int:
-        """How many calls there were since the last time."""
+        """Return how many calls there were since the last time."""
         n, self._left = self._left, 0
         for reference in list(self._functions):
             function = reference()

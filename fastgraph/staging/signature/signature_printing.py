@@ -1,4 +1,4 @@
-"""How the signature of a concrete function prints: specs of tensors, structures with numbered leaves."""
+"""Text of the signature of a concrete function: specs of tensors, structures with numbered leaves."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Typed:
 
 
 def has_type(value: object) -> bool:
-    """Whether an object says its TraceType."""
+    """Return whether an object says its TraceType."""
     return hasattr(type(value), "__tf_tracing_type__")
 
 

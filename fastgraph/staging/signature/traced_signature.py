@@ -21,7 +21,7 @@ class Signature:
         self.structure = structure
 
     def has_tensors(self, name: str) -> bool:
-        """Whether the parameter takes tensors (or a Variable)."""
+        """Return whether the parameter takes tensors (or a Variable)."""
         value = self.structure[name]
         return any(
             isinstance(leaf, TensorSpec)
@@ -44,17 +44,17 @@ class Signature:
 
 
 def only_variables(value: object) -> bool:
-    """Whether a part of a trace's signature takes no tensors."""
+    """Return whether a part of a trace's signature takes no tensors."""
     return all(not isinstance(leaf, TensorSpec) for leaf in nesting.flatten(value, expand_composites=True))
 
 
 def has_parts(value: object) -> bool:
-    """Whether there are values inside of this one."""
+    """Return whether there are values inside of this one."""
     return nesting.is_nested(value) or nesting.flatten(value, expand_composites=True) != [value]
 
 
 def is_same(a: object, b: object) -> bool:
-    """Whether two Python values are of one type and equal."""
+    """Return whether two Python values are of one type and equal."""
     if type(a) is not type(b):
         return False
     try:
