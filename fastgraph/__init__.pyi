@@ -112,7 +112,7 @@ from fastgraph.core.tensor import Tensor as Tensor
 from fastgraph.core.tensor import executing_eagerly as executing_eagerly
 from fastgraph.core.tensor import init_scope as init_scope
 from fastgraph.data.optionals import OptionalSpec as OptionalSpec
-from fastgraph.door.opening import install_as_tensorflow as install_as_tensorflow
+from fastgraph.door.import_hook import install_as_tensorflow as install_as_tensorflow
 from fastgraph.graph.differentiate import AggregationMethod as AggregationMethod
 from fastgraph.graph.differentiate import gradients as gradients
 from fastgraph.graph.differentiate import hessians as hessians

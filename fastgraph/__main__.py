@@ -11,7 +11,7 @@ from collections.abc import Callable
 from fastgraph.api import configuration
 from fastgraph.compiler.store import kernel_service, kernel_store
 from fastgraph.core.base import flags
-from fastgraph.door import running
+from fastgraph.door import run_command
 
 
 def show_info() -> int:
@@ -136,7 +136,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command that `arguments` ask for and return the exit status."""
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["run"]:  # what follows is the program's
-        return running.main(given[1:])
+        return run_command.main(given[1:])
     if given[:1] == ["saved_model"]:
         from fastgraph.saving import saved_model_command
 

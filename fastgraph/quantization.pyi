@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.quantized_steps import QuantizeOutput
+from fastgraph.ops.quantize_dequantize import QuantizeOutput
 import builtins
 
 def dequantize(input: TensorLike, min_range: TensorLike, max_range: TensorLike, mode: builtins.str = 'MIN_COMBINED', name: builtins.str | None = None, axis: builtins.int | None = None, narrow_range: builtins.bool = False, dtype: DTypeLike = ...) -> Tensor:

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import fastgraph
 from fastgraph.api import namespaces
-from fastgraph.core.unbuilt_classes import Unbuilt
+from fastgraph.core.unimplemented_classes import Unbuilt
 
 ROOT = Path(__file__).resolve().parents[1]
 COUNTS = ROOT / "tests" / "api" / "api_counts.txt"
@@ -118,7 +118,7 @@ def exported() -> str:
 
 
 def is_there(space: str, name: str) -> bool:
-    """Return whether fastgraph has the name; not where it is only there to be asked about (`core/unbuilt_classes`)."""
+    """Return whether fastgraph has the name, not only to be asked about (`core/unimplemented_classes`)."""
     thing: object = fastgraph
     for part in [*space.split(".")[1:], name]:
         try:

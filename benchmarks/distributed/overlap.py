@@ -25,7 +25,7 @@ from mpi4py import MPI
 import fastgraph
 from benchmarks.distributed.steps import of_tensorflow
 from fastgraph.profiling import recording
-from fastgraph.replication import communication, processes
+from fastgraph.replication import collectives, multi_worker
 
 LATENCY = 50e-6  # of the network, in seconds
 
@@ -69,7 +69,7 @@ class _Waiting(NamedTuple):
         return [array * 2 for array in self.arrays]
 
 
-_COMMUNICATED, _OWN = processes.communicated, processes._Processes
+_COMMUNICATED, _OWN = multi_worker.communicated, multi_worker._Processes
 
 
 def _late(*given: Any, early: bool = False) -> Any:
@@ -78,9 +78,9 @@ def _late(*given: Any, early: bool = False) -> Any:
 
 def traced(kind: str, model: str, size: int) -> Callable[[], Any]:
     """Return a step of a model, traced with sums of one of the three kinds."""
-    before = processes.communicated, _OWN._summed, _OWN._joined
+    before = multi_worker.communicated, _OWN._summed, _OWN._joined
     if kind == "late":
-        processes.communicated = _late
+        multi_worker.communicated = _late
     try:
         step = of_tensorflow(fastgraph, model, 0, size)
         if kind == "none":
@@ -88,7 +88,7 @@ def traced(kind: str, model: str, size: int) -> Callable[[], Any]:
             _OWN._joined = lambda self, own, axis: own  # type: ignore[method-assign]
         step()
     finally:
-        processes.communicated, _OWN._summed, _OWN._joined = before  # type: ignore[method-assign]
+        multi_worker.communicated, _OWN._summed, _OWN._joined = before  # type: ignore[method-assign]
     return step
 
 
@@ -118,7 +118,7 @@ def main(model: str, steps: int, bandwidth: float) -> None:
     world, kinds = MPI.COMM_WORLD, ("early", "late", "none")
     if bandwidth:
         network: Any = _Network(bandwidth)
-        communication.world, communication.link = (lambda: network), (lambda limit: network)
+        collectives.world, collectives.link = (lambda: network), (lambda limit: network)
     made = {kind: traced(kind, model, 2 if bandwidth else world.size) for kind in kinds}
     until = time.perf_counter() + 8.0  # until the kernels are compiled
     while world.allreduce(float(time.perf_counter() < until), MPI.MAX):

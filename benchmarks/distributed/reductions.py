@@ -14,12 +14,12 @@ import time
 import numpy as np
 from mpi4py import MPI
 
-from fastgraph.replication import communication
+from fastgraph.replication import collectives
 
 
 def main(rounds: int) -> None:
     """Measure."""
-    link, world, rows = communication.link(60.0), MPI.COMM_WORLD, []
+    link, world, rows = collectives.link(60.0), MPI.COMM_WORLD, []
     for n in [1 << power for power in range(0, 25, 3)]:
         given, total = np.ones(n, np.float32), np.empty(n, np.float32)
         ways = (lambda: link.all_reduce([given]), lambda: world.Allreduce(given, total))  # noqa: B023 (used here)

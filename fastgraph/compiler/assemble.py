@@ -11,10 +11,10 @@ from typing import Any, TypeGuard, cast
 
 from fastgraph.compiler.cpu.column_reductions import apply as down_columns
 from fastgraph.compiler.cpu.emit import Emitted, emit
-from fastgraph.compiler.cpu.spelling import FLOATS
-from fastgraph.compiler.library import bias_gradient, convolution, counted_results, loop_kernels, scalar_loops
-from fastgraph.compiler.library.ordered_ops import KINDS, ordered
+from fastgraph.compiler.cpu.op_renderer import FLOATS
+from fastgraph.compiler.library import bias_gradient, convolution, data_dependent_shapes, loop_kernels, scalar_loops
 from fastgraph.compiler.library.register_blocks import Geometry
+from fastgraph.compiler.library.sequential_ops import KINDS, ordered
 from fastgraph.compiler.nest.canonicalize import FlatNest, arrange
 from fastgraph.compiler.nest.column_chunks import split_columns
 from fastgraph.compiler.nest.cost_model import cost, operations
@@ -288,11 +288,11 @@ class Assembler:
     def counted(self, node: Node) -> list[Step] | None:
         """The kernels of a node that counts before it writes, else None."""
         kind = (node.op.step or "").partition(".")[0]
-        if kind not in counted_results.KINDS or node in self.refused or node in self.opaque:
+        if kind not in data_dependent_shapes.KINDS or node in self.refused or node in self.opaque:
             return None
         if kind == "placed" and self.is_dynamic(node):
             return None
-        return counted_results.steps(node, self.number, self.avals, self.scratch)
+        return data_dependent_shapes.steps(node, self.number, self.avals, self.scratch)
 
     def step(self, node: Node) -> Step:
         """The step of a node that is no part of a kernel."""

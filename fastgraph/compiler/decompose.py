@@ -1,7 +1,7 @@
 """Ops that are defined by other ops, replaced by those: what is left has a lowering, or is a step of its own.
 
 Among them: ops on half floats that are computed in float32 (`half_precision`), convolutions in few groups of few
-channels (`channel_groups`), and means of the windows at every place (`sliding_means`).
+channels (`grouped_convolutions`), and means of the windows at every place (`sliding_means`).
 
 Rule: a graph in, a graph out; nothing else changes.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastgraph.compiler.channel_groups import apart, is_apart
+from fastgraph.compiler.grouped_convolutions import apart, is_apart
 from fastgraph.compiler.half_precision import is_widened, widened
 from fastgraph.compiler.sliding_means import is_sliding, sliding
 from fastgraph.core.tensor import use_trace

@@ -40,7 +40,7 @@ PRIMITIVES: dict[str, str] = {
         "acos acosh asin asinh atan atan2 atanh cos cosh erf erfc exp expm1 log log1p pow rsqrt sigmoid sin sinh "
         "sqrt tan tanh"
     ),
-    "extreme_positions": "argmax argmin",
+    "arg_reduction": "argmax argmin",
     "factored_solvers": "pinv",
     "factorizations": "cholesky lu qr",
     "fourier": "fft fit irfft rfft",
@@ -162,7 +162,7 @@ PUBLIC: dict[str, str] = {
         "math.pow math.rsqrt math.sigmoid math.sin math.sinh math.sqrt math.tan math.tanh nn.sigmoid nn.tanh pow "
         "sigmoid sin sinh sqrt tan tanh"
     ),
-    "extreme_positions": "argmax argmin math.argmax math.argmin",
+    "arg_reduction": "argmax argmin math.argmax math.argmin",
     "factored_solvers": (
         "linalg.cholesky_solve linalg.logdet linalg.lstsq linalg.lu_matrix_inverse linalg.lu_reconstruct "
         "linalg.lu_solve linalg.matrix_rank linalg.pinv"
@@ -175,7 +175,7 @@ PUBLIC: dict[str, str] = {
     ),
     "fractional_pooling": "nn.fractional_avg_pool nn.fractional_max_pool",
     "gathering": "boolean_mask gather where",
-    "grouping": "group no_op",
+    "no_op": "group no_op",
     "image_adjustments": (
         "image.adjust_brightness image.adjust_contrast image.adjust_gamma image.per_image_standardization "
         "image.random_brightness image.random_contrast image.random_hue image.random_saturation image.rgb_to_yiq "
@@ -241,14 +241,14 @@ PUBLIC: dict[str, str] = {
     ),
     "print_op": "print timestamp",
     "python_functions": "GradientTape UnconnectedGradients autodiff.GradientTape numpy_function py_function",
-    "quantization": (
+    "fake_quantization": (
         "quantization.fake_quant_with_min_max_args quantization.fake_quant_with_min_max_args_gradient "
         "quantization.fake_quant_with_min_max_vars quantization.fake_quant_with_min_max_vars_gradient "
         "quantization.fake_quant_with_min_max_vars_per_channel "
         "quantization.fake_quant_with_min_max_vars_per_channel_gradient quantization.quantize_and_dequantize "
         "quantization.quantize_and_dequantize_v2"
     ),
-    "quantized_steps": "quantization.dequantize quantization.quantize quantization.quantized_concat",
+    "quantize_dequantize": "quantization.dequantize quantization.quantize quantization.quantized_concat",
     "random_distributions": (
         "random.gamma random.poisson random.stateless_binomial random.stateless_gamma "
         "random.stateless_parameterized_truncated_normal random.stateless_poisson raw_ops.RandomGammaGrad"

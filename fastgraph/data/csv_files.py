@@ -38,7 +38,7 @@ from fastgraph.data.dataset import Dataset
 from fastgraph.data.dataset_base import made
 from fastgraph.data.element_specs import Element
 from fastgraph.data.options import Options
-from fastgraph.data.row_tables import Table, table_of
+from fastgraph.data.random_access import Table, table_of
 from fastgraph.data.sources import OfTensors, Run, Source
 from fastgraph.data.stored_elements import matching
 from fastgraph.errors import OpError, UnknownError

@@ -20,7 +20,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import from_array
 from fastgraph.data.dataset import Dataset, made
 from fastgraph.data.element_specs import Element
-from fastgraph.data.row_tables import Table, table_of
+from fastgraph.data.random_access import Table, table_of
 from fastgraph.data.sources import OfTensors, Run
 from fastgraph.ops.arguments import as_tensor, known_value, whole
 from fastgraph.ops.movement import reshape

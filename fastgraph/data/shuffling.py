@@ -13,7 +13,7 @@ from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.native.philox import permuted, shuffled, words
 from fastgraph.core.tensor import from_array
 from fastgraph.data.element_specs import Element
-from fastgraph.data.row_tables import Table, whole
+from fastgraph.data.random_access import Table, whole
 from fastgraph.data.sources import INFINITE, UNKNOWN, Run, Source
 from fastgraph.data.transformations import MOST_ROWS, Same
 from fastgraph.errors import InvalidArgumentError

@@ -25,7 +25,7 @@ from fastgraph.core.tensor import Tensor, convert, from_array, init_scope
 from fastgraph.data.element_leaves import Dense, apart, kinds_of, sliced, unbatched
 from fastgraph.data.element_specs import Element, flat, tensor_specs
 from fastgraph.data.handles import Handled
-from fastgraph.data.row_tables import Table, numbers, rows_of
+from fastgraph.data.random_access import Table, numbers, rows_of
 from fastgraph.ops.families import invalid
 
 INFINITE, UNKNOWN = -1, -2

@@ -23,7 +23,7 @@ from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.op_errors import enum_name
 from fastgraph.core.tensor import Tensor, as_array, from_array
 from fastgraph.data.element_specs import Element, tensor_specs
-from fastgraph.data.row_tables import Table, table_of
+from fastgraph.data.random_access import Table, table_of
 from fastgraph.data.sources import Run, Source
 from fastgraph.errors import AlreadyExistsError, DataLossError, NotFoundError
 from fastgraph.graphdef.event_files import RecordIterator

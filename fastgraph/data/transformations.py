@@ -21,7 +21,7 @@ from fastgraph.data.element_functions import Map
 from fastgraph.data.element_leaves import Dense, batched, kinds_of, sliced, stacked, unbatched
 from fastgraph.data.element_specs import Element, common
 from fastgraph.data.prefetching import Ahead, draws
-from fastgraph.data.row_tables import Cut, Table, numbers, rows_of, whole
+from fastgraph.data.random_access import Cut, Table, numbers, rows_of, whole
 from fastgraph.data.sources import INFINITE, UNKNOWN, Chained, Run, Source
 from fastgraph.errors import FailedPreconditionError, InvalidArgumentError, OpError, OutOfRangeError
 

@@ -10,7 +10,7 @@ from fastgraph.replication.input import DistributedIterator as DistributedIterat
 from fastgraph.replication.input import InputOptions as InputOptions
 from fastgraph.replication.input import InputReplicationMode as InputReplicationMode
 from fastgraph.replication.input import RunOptions as RunOptions
-from fastgraph.replication.processes import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
+from fastgraph.replication.multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from fastgraph.replication.reductions import CrossDeviceOps as CrossDeviceOps
 from fastgraph.replication.reductions import HierarchicalCopyAllReduce as HierarchicalCopyAllReduce
 from fastgraph.replication.reductions import NcclAllReduce as NcclAllReduce

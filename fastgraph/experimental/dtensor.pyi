@@ -1,4 +1,4 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
-from fastgraph.core.unbuilt_classes import DTensorDataset as DTensorDataset
-from fastgraph.core.unbuilt_classes import DVariable as DVariable
+from fastgraph.core.unimplemented_classes import DTensorDataset as DTensorDataset
+from fastgraph.core.unimplemented_classes import DVariable as DVariable
 

@@ -20,6 +20,8 @@ from fastgraph.core.tensor import Tensor, init_scope
 from fastgraph.graph.control_flow import cond
 from fastgraph.keras import backend, loss_functions
 from fastgraph.ops import creation, reduction
+from fastgraph.ops.arg_reduction import argmax as _argmax
+from fastgraph.ops.arg_reduction import argmin as _argmin
 from fastgraph.ops.comparison import logical_and, not_equal
 from fastgraph.ops.ctc_loss import ctc_loss
 from fastgraph.ops.elementwise import (
@@ -31,8 +33,6 @@ from fastgraph.ops.elementwise import (
 )
 from fastgraph.ops.exponentials import log
 from fastgraph.ops.exponentials import sqrt as _sqrt
-from fastgraph.ops.extreme_positions import argmax as _argmax
-from fastgraph.ops.extreme_positions import argmin as _argmin
 from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.matmul import matmul, tensordot

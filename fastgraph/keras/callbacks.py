@@ -21,7 +21,7 @@ from fastgraph.keras.callback_list import Callback, CallbackList, History, Logs,
 from fastgraph.saving.checkpoint import Checkpoint
 from fastgraph.saving.checkpoint_state import checkpoint_exists
 from fastgraph.state.variable import Variable
-from fastgraph.summaries import kinds, writers
+from fastgraph.summaries import summary_ops, writers
 
 __all__ = [
     "BackupAndRestore",
@@ -435,7 +435,7 @@ class TensorBoard(Callback):
             writer = self._writers[part] = writers.create_file_writer(os.path.join(self.log_dir, part))
         with writer.as_default():
             for name, value in values:
-                (kinds.histogram if name.endswith("/histogram") else kinds.scalar)(name, value, step=step)
+                (summary_ops.histogram if name.endswith("/histogram") else summary_ops.scalar)(name, value, step=step)
         writer.flush()
 
     def _after_step(self, batch: int, logs: Logs = None) -> None:

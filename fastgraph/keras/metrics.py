@@ -57,10 +57,10 @@ from fastgraph.keras.score_metrics import (
     R2Score,
 )
 from fastgraph.ops.activations import divide_no_nan
+from fastgraph.ops.arg_reduction import argmax
 from fastgraph.ops.comparison import equal, greater
 from fastgraph.ops.elementwise import cast, square
 from fastgraph.ops.exponentials import sqrt
-from fastgraph.ops.extreme_positions import argmax
 from fastgraph.ops.movement import reshape, shape, squeeze
 from fastgraph.ops.reduction import reduce_mean
 from fastgraph.ops.sorting import in_top_k

@@ -34,11 +34,11 @@ from fastgraph.state.tracking import links_of
 from fastgraph.state.variable import Variable
 
 if TYPE_CHECKING:
-    from fastgraph.keras.whole_models import clone_model as clone_model
-    from fastgraph.keras.whole_models import load_model as load_model
-    from fastgraph.keras.whole_models import model_from_config as model_from_config
-    from fastgraph.keras.whole_models import model_from_json as model_from_json
-    from fastgraph.keras.whole_models import save_model as save_model
+    from fastgraph.keras.model_serialization import clone_model as clone_model
+    from fastgraph.keras.model_serialization import load_model as load_model
+    from fastgraph.keras.model_serialization import model_from_config as model_from_config
+    from fastgraph.keras.model_serialization import model_from_json as model_from_json
+    from fastgraph.keras.model_serialization import save_model as save_model
 
 __all__ = [
     "Model", "Sequential", "clone_model", "load_model", "model_from_config", "model_from_json", "save_model",
@@ -343,9 +343,9 @@ class Model(Trainer, Layer):
 
     def to_json(self, **kwargs: Any) -> str:
         """Return the class and config as text; `kwargs` are json.dumps's. Source: tf.keras.Model.to_json."""
-        from fastgraph.keras import whole_models
+        from fastgraph.keras import model_serialization
 
-        return whole_models.to_json(self, **kwargs)
+        return model_serialization.to_json(self, **kwargs)
 
     def export(self, filepath: str | os.PathLike[str]) -> None:
         """Write a SavedModel of the model as it is called to predict: an object with the function `serve`.
@@ -610,15 +610,15 @@ def _numbered(layers: list[Layer]) -> dict[str, Any]:
 
 
 def _later(name: str) -> Any:
-    """A function of whole_models, which is imported when it is called."""
+    """A function of model_serialization, which is imported when it is called."""
 
     def called(*args: Any, **kwargs: Any) -> Any:
-        from fastgraph.keras import whole_models
+        from fastgraph.keras import model_serialization
 
-        return getattr(whole_models, name)(*args, **kwargs)
+        return getattr(model_serialization, name)(*args, **kwargs)
 
     called.__name__ = called.__qualname__ = name
-    called.__doc__ = f"See fastgraph.keras.whole_models. Source: tf.keras.models.{name}."
+    called.__doc__ = f"See fastgraph.keras.model_serialization. Source: tf.keras.models.{name}."
     return called
 
 

@@ -4,8 +4,8 @@ from fastgraph.keras.identifiers import get_custom_objects as get_custom_objects
 from fastgraph.keras.identifiers import get_registered_name as get_registered_name
 from fastgraph.keras.identifiers import get_registered_object as get_registered_object
 from fastgraph.keras.identifiers import register_keras_serializable as register_keras_serializable
-from fastgraph.keras.whole_models import deserialize_keras_object as deserialize_keras_object
-from fastgraph.keras.whole_models import load_model as load_model
-from fastgraph.keras.whole_models import save_model as save_model
-from fastgraph.keras.whole_models import serialize_keras_object as serialize_keras_object
+from fastgraph.keras.model_serialization import deserialize_keras_object as deserialize_keras_object
+from fastgraph.keras.model_serialization import load_model as load_model
+from fastgraph.keras.model_serialization import save_model as save_model
+from fastgraph.keras.model_serialization import serialize_keras_object as serialize_keras_object
 

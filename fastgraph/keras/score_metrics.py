@@ -11,10 +11,10 @@ from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras.metric_base import Metric
 from fastgraph.ops.activations import divide_no_nan
+from fastgraph.ops.arg_reduction import argmax
 from fastgraph.ops.comparison import greater, is_inf, logical_and, not_equal
 from fastgraph.ops.counting import confusion_matrix
 from fastgraph.ops.elementwise import cast, ones_like, square, zeros_like
-from fastgraph.ops.extreme_positions import argmax
 from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.matrix_diagonals import diag_part
 from fastgraph.ops.movement import expand_dims, reshape, size

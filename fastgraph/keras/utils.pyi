@@ -17,6 +17,6 @@ from fastgraph.keras.identifiers import register_keras_serializable as register_
 from fastgraph.keras.progress import Progbar as Progbar
 from fastgraph.keras.sequences import img_to_array as img_to_array
 from fastgraph.keras.sequences import pad_sequences as pad_sequences
-from fastgraph.keras.whole_models import deserialize_keras_object as deserialize_keras_object
-from fastgraph.keras.whole_models import serialize_keras_object as serialize_keras_object
+from fastgraph.keras.model_serialization import deserialize_keras_object as deserialize_keras_object
+from fastgraph.keras.model_serialization import serialize_keras_object as serialize_keras_object
 

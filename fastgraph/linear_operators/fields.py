@@ -31,7 +31,7 @@ from fastgraph.linear_operators.batches import (
 )
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.creation import ones, zeros
-from fastgraph.ops.grouping import no_op
+from fastgraph.ops.no_op import no_op
 
 _REQUIRED = object()
 OPERATORS = -1  # in the place of a number of axes

@@ -6,18 +6,18 @@ asked for (`registry.get`, `registry.public_function`).
 The modules by theme:
 
 - How ops are defined: families, arguments, window_arguments, python_operators, value_inference, deferred_calls,
-  runtime_checks, precise_sums, stable_orders.
+  runtime_checks, precise_sums, stable_sorting.
 - Creating: creation, tiling, padding.
 - Elements: elementwise, rounding, exponentials, division, comparison, complex_numbers, activations, special_functions,
-  bessel, incomplete_gamma, quantization, quantized_steps.
+  bessel, incomplete_gamma, fake_quantization, quantize_dequantize.
 - Shapes and places: movement, broadcasting, joining, joining_primitives, slicing, indexing, index_policies,
   gathering, one_hot, scatter, slice_accumulation, array_ops, space_to_batch, tensor_lists.
-- Along axes: reduction, extreme_positions, scans, segments, sorting, counting, partitions.
+- Along axes: reduction, arg_reduction, scans, segments, sorting, counting, partitions.
 - Products: matmul, einsum.
 - Matrices: matrix_checks, matrix_diagonals, matrix_transposes, factorizations, svd_and_eigen, linear_solvers,
   factored_solvers, tridiagonal, banded_solvers, matrix_functions, single_precision_lapack.
 - Networks: nn_ops, softmax, normalization, loss_averages, ctc_loss, candidate_samplers,
-  recurrent_gpu.
+  cudnn_rnn.
 - Windows: convolutions, convolution_primitives, convolution_numpy, atrous_convolutions, poolings, pooling_primitives,
   pooling_numpy, fractional_pooling, patches.
 - Images: image_adjustments, image_boxes, image_colors, image_geometry, image_orientation, image_quality,
@@ -25,6 +25,6 @@ The modules by theme:
 - Signals: fourier, cosine_transforms, signal_frames.
 - Text: strings, string_patterns, string_hashes.
 - Random numbers: random_ops, random_states, random_algorithms, random_distributions, random_replay, stateless_random.
-- Programs: control_dependencies, grouping, custom_gradients, python_functions, print_op, runtime_assertions,
+- Programs: control_dependencies, no_op, custom_gradients, python_functions, print_op, runtime_assertions,
   static_assertions, check_numerics.
 """

@@ -29,7 +29,7 @@ from fastgraph.ops.movement import reshape, shape, size, transpose_p
 from fastgraph.ops.precise_sums import HALF, is_half
 from fastgraph.ops.runtime_checks import checked
 from fastgraph.ops.slicing import slice_tensor
-from fastgraph.ops.stable_orders import greatest, in_order, stable_order
+from fastgraph.ops.stable_sorting import greatest, in_order, stable_order
 
 _ORDERED = "float32 float64 int32 uint8 int16 int8 int64 bfloat16 uint16 float16 uint32 uint64"
 

@@ -38,7 +38,7 @@ from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.passes import optimize
 from fastgraph.runtime import deferred_compilation
 from fastgraph.runtime.executor import Plan
-from fastgraph.runtime.foreground import is_quiet
+from fastgraph.runtime.foreground_threads import is_quiet
 
 if TYPE_CHECKING:
     from fastgraph.compiler.program.kernel_spec import KernelSpec
@@ -428,7 +428,7 @@ def _for_people() -> types.ModuleType:
 #: What making a Program imports, in pieces: a fork, which the end of a program makes, waits for one of them.
 _PIECES = (
     "graph.passes.rewriter", "compiler.program.program", "compiler.library.convolution", "ops.window_arguments",
-    "compiler.library.pooling_gradients", "ops.elementwise", "compiler.library.ordered_ops",
+    "compiler.library.pooling_gradients", "ops.elementwise", "compiler.library.sequential_ops",
     "compiler.library.loop_kernels", "compiler.nest.fusion", "compiler.assemble", "runtime.schedule",
 )  # fmt: skip
 #: What is being made in the background, or is about to be.

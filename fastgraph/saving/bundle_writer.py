@@ -20,7 +20,7 @@ from fastgraph.errors import AlreadyExistsError, DataLossError, FailedPreconditi
 from fastgraph.graphdef.message_types import KINDS
 from fastgraph.graphdef.messages import Message
 from fastgraph.graphdef.wire_format import parsed, serialized, varint
-from fastgraph.saving.table_files import entries_of, table
+from fastgraph.saving.sstable import entries_of, table
 from fastgraph.saving.tensor_bundle import (
     BEHIND,
     BINARY,

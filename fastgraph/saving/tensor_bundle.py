@@ -3,7 +3,7 @@
 Rule: a bundle is there when its index is, and the index comes last: written beside, synced, renamed. A bundle that is
 written over stays whole until that moment. Source: TensorFlow's tensor bundles (the V2 format of checkpoints).
 
-The index is a table (see table_files): under "" a BundleHeader, under each key a BundleEntry: dtype, shape, where the
+The index is a table (see sstable): under "" a BundleHeader, under each key a BundleEntry: dtype, shape, where the
 elements are, their checksum. Of a tensor in slices the entry lists the slices, and each has an entry of its own.
 """
 
@@ -27,7 +27,7 @@ from fastgraph.core.native.array_loops import crc32c, masked
 from fastgraph.errors import DataLossError, InvalidArgumentError, NotFoundError, UnimplementedError
 from fastgraph.graphdef.messages import Message
 from fastgraph.graphdef.wire_format import field, parsed, varint
-from fastgraph.saving.table_files import entries_of
+from fastgraph.saving.sstable import entries_of
 
 PIECE = 1 << 18  # bytes read or written at once: a piece stays in the CPU's cache between checksum and copy
 _AHEAD = 1 << 23  # bytes that the system is asked for before they are read: several threads read one file

@@ -26,7 +26,7 @@ from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.graph.trace import GraphTrace, out_of_reach
 from fastgraph.graphdef.graph_view import Graph
 from fastgraph.ops.families import invalid
-from fastgraph.staging import device_choice
+from fastgraph.staging import implementation_selector
 from fastgraph.staging.atomic_function import AtomicFunction
 from fastgraph.staging.fast_call import Composed, FastCall, forget_all
 from fastgraph.staging.graph_runner import Runner
@@ -185,7 +185,7 @@ class ConcreteFunction(FastCall):
         graph = g.ir if g is not None else trace.graph if isinstance(trace, GraphTrace) else None
         if graph is not None and (overwrite or self.label not in graph.library):
             graph.library = {**graph.library, self.label: self._trace.graph}
-            device_choice.choose(graph, self._trace.graph)
+            implementation_selector.choose(graph, self._trace.graph)
 
     def add_gradient_functions_to_graph(self, g: Graph | None = None) -> None:
         """Add the function to the library of a graph; its gradient is made of it where one is asked for."""

@@ -28,8 +28,8 @@ from fastgraph.graph.source_lines import boundaries
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.graph.trace import GraphTrace, out_of_reach
 from fastgraph.graphdef.graph_view import Operation
-from fastgraph.runtime.foreground import foreground
-from fastgraph.staging import autograph, device_choice
+from fastgraph.runtime.foreground_threads import foreground
+from fastgraph.staging import autograph, implementation_selector
 from fastgraph.staging.autograph.loop_options import with_features
 from fastgraph.staging.concrete_function import ConcreteFunction, is_computed
 from fastgraph.staging.fast_call import BoundCall, MethodCall, forget_all, set_run_eagerly
@@ -105,7 +105,7 @@ class Function(MethodCall):
         self._reduce_retracing = reduce_retracing
         self._box_numbers = box_numbers
         self._lift_variables = lift_variables
-        self._choice = device_choice.named(experimental_attributes)
+        self._choice = implementation_selector.named(experimental_attributes)
         self._parameters = Parameters(python_function, self._name, target is not None, input_signature)
         self._target: Callable[[], Any] | None = target  # weak: the object whose method this is
         self._traces = Traces()

@@ -2,11 +2,11 @@
 from fastgraph.summaries.graph_traces import trace_export as trace_export
 from fastgraph.summaries.graph_traces import trace_off as trace_off
 from fastgraph.summaries.graph_traces import trace_on as trace_on
-from fastgraph.summaries.kinds import audio as audio
-from fastgraph.summaries.kinds import histogram as histogram
-from fastgraph.summaries.kinds import image as image
-from fastgraph.summaries.kinds import scalar as scalar
-from fastgraph.summaries.kinds import text as text
+from fastgraph.summaries.summary_ops import audio as audio
+from fastgraph.summaries.summary_ops import histogram as histogram
+from fastgraph.summaries.summary_ops import image as image
+from fastgraph.summaries.summary_ops import scalar as scalar
+from fastgraph.summaries.summary_ops import text as text
 from fastgraph.summaries.writers import SummaryWriter as SummaryWriter
 from fastgraph.summaries.writers import create_file_writer as create_file_writer
 from fastgraph.summaries.writers import create_noop_writer as create_noop_writer

@@ -16,7 +16,7 @@ import numpy as np
 
 import fastgraph as tf
 from fastgraph.distribute.experimental import CommunicationOptions
-from fastgraph.replication import communication, prepared_sums, processes
+from fastgraph.replication import collectives, multi_worker, persistent_allreduce
 
 FAILS_AT = 5
 
@@ -28,7 +28,7 @@ def die(*_: object, **__: object) -> Any:
 
 def swapped(other_way: bool) -> None:
     """Add up arrays of as many bytes, that all know, in one order or the other; then many more, and later one."""
-    link = communication.link(None)
+    link = collectives.link(None)
     arrays = np.ones(6, np.float32), np.ones((2, 3), np.float32)
     for array in (*arrays, *(arrays[::-1] if other_way else arrays), *(arrays[:1] * 100)):
         link.all_reduce([array])
@@ -41,7 +41,7 @@ def fail(kind: str, strategy: Any) -> None:
     if kind == "step":
         die()
     elif kind == "reduction":
-        communication.Sum.end = prepared_sums.PreparedSum.end = die  # type: ignore[method-assign, assignment]
+        collectives.Sum.end = persistent_allreduce.PreparedSum.end = die  # type: ignore[method-assign, assignment]
     elif kind == "saving":
         os.replace = die
     elif kind == "hang":
@@ -62,12 +62,13 @@ def fail(kind: str, strategy: Any) -> None:
 
 def main(kind: str, folder: str, steps: int) -> None:
     """Train."""
-    world = communication.world()
+    world = collectives.world()
     fails = world.rank == (0 if kind == "saving" else world.size - 1)
     if kind == "version" and fails:
         tf.__version__ = "0.0"
     limit = 1.0 if kind in ("hang", "stop") else 30.0  # seconds that a process may come late, on a busy machine
-    strategy = processes.MultiWorkerMirroredStrategy(communication_options=CommunicationOptions(timeout_seconds=limit))
+    options = CommunicationOptions(timeout_seconds=limit)
+    strategy = multi_worker.MultiWorkerMirroredStrategy(communication_options=options)
     rank, size = strategy.cluster_resolver.task_id, strategy.num_replicas_in_sync
     print(f"pid {rank} {os.getpid()}", flush=True)
     random = np.random.RandomState(0)

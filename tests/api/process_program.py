@@ -10,7 +10,7 @@ import numpy as np
 
 import fastgraph as tf
 from fastgraph.distribute.experimental import CommunicationOptions
-from fastgraph.replication import communication
+from fastgraph.replication import collectives
 
 folder = sys.argv[1]
 packs = tf.distribute.MultiWorkerMirroredStrategy(communication_options=CommunicationOptions(bytes_per_pack=64))
@@ -49,7 +49,7 @@ for each in (strategy, packs):
             everywhere(value)
 
 # Many sums of one layout begun before any ends, and ended in another order.
-link = communication.link(None)
+link = collectives.link(None)
 link.all_reduce([np.float32([0.0, 0.0])])
 begun = [link.start([np.float32([rank, i])]) for i in range(12)]
 for i in (11, *range(11)):

@@ -16,7 +16,7 @@ import fastgraph as tf
 from fastgraph.saving.bundle_writer import BundleWriter
 from fastgraph.saving.checkpoint_reader import object_graph, open_checkpoint
 from fastgraph.saving.object_graph import OBJECT_GRAPH
-from fastgraph.saving.table_files import entries_of, table
+from fastgraph.saving.sstable import entries_of, table
 from fastgraph.saving.tensor_bundle import BundleReader
 from tests.oracle.checkpoint_files import DTYPES, STRINGS, numbers
 

@@ -10,7 +10,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph.core.base import flags
-from fastgraph.replication import communication, processes
+from fastgraph.replication import collectives, multi_worker
 
 
 class _Sum:
@@ -43,13 +43,13 @@ class _Link:
 def link(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Link]:
     """A link to a process that is not there."""
     found = _Link()
-    monkeypatch.setattr(communication, "world", lambda: found)
-    monkeypatch.setattr(communication, "link", lambda limit: found)
+    monkeypatch.setattr(collectives, "world", lambda: found)
+    monkeypatch.setattr(collectives, "link", lambda limit: found)
     yield found
 
 
 def test_gradients_leave_in_packs_as_soon_as_these_are_whole(link: _Link) -> None:
-    options = processes.CommunicationOptions(bytes_per_pack=6000)
+    options = multi_worker.CommunicationOptions(bytes_per_pack=6000)
     strategy = fg.distribute.MultiWorkerMirroredStrategy(communication_options=options)
     with strategy.scope():
         weights = [fg.Variable(fg.random.normal([32, 32])) for _ in range(4)]

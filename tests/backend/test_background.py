@@ -21,7 +21,7 @@ from fastgraph.compiler.store.kernel_store import store
 from fastgraph.core.base import flags
 from fastgraph.graph import interpreter
 from fastgraph.graph.interpreter import interpret_unless
-from fastgraph.runtime import deferred_compilation, foreground
+from fastgraph.runtime import deferred_compilation, foreground_threads
 from fastgraph.runtime import executable as executables
 
 
@@ -55,7 +55,7 @@ def ended(seconds: float = 20.0) -> bool:
 def test_a_graph_that_is_gone_is_not_compiled(made: list[str]) -> None:
     assert ended()
     made.clear()
-    with foreground.foreground:
+    with foreground_threads.foreground:
         function = fg.function(lambda x: x * 2.0 + 1.0)
         assert function(fg.constant([1.0])).numpy().tolist() == [3.0]
         del function
@@ -67,7 +67,7 @@ def test_a_graph_that_is_gone_is_not_compiled(made: list[str]) -> None:
 def test_who_waits_for_all_does_not_wait_for_what_is_gone(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executables, "LATEST_S", 60.0)
     assert ended()
-    with foreground.foreground:
+    with foreground_threads.foreground:
         function = fg.function(lambda x: x * 5.0 - 1.0)
         assert function(fg.constant([1.0])).numpy().tolist() == [4.0]
         assert len(executables._begun) == 1
@@ -102,7 +102,7 @@ def test_it_waits_while_a_thread_traces(made: list[str], monkeypatch: pytest.Mon
     made.clear()
     monkeypatch.setattr(executables, "LATEST_S", 60.0)
     function = fg.function(lambda x: x * 2.0 - 1.0)
-    with foreground.foreground:
+    with foreground_threads.foreground:
         function(fg.constant([1.0]))
         time.sleep(0.05)
         assert made == []
@@ -111,7 +111,7 @@ def test_it_waits_while_a_thread_traces(made: list[str], monkeypatch: pytest.Mon
 
 def test_it_does_not_wait_for_long(made: list[str]) -> None:
     function = fg.function(lambda x: x * 2.0 - 3.0)
-    with foreground.foreground:
+    with foreground_threads.foreground:
         function(fg.constant([1.0]))
         assert ended()
     assert len(made) == 1
@@ -120,7 +120,7 @@ def test_it_does_not_wait_for_long(made: list[str]) -> None:
 def test_a_second_call_does_not_wait(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executables, "LATEST_S", 60.0)
     function = fg.function(lambda x: x * 3.0 - 1.0)
-    with foreground.foreground:
+    with foreground_threads.foreground:
         function(fg.constant([1.0]))
         function(fg.constant([1.0]))
         assert ended()
@@ -130,7 +130,7 @@ def test_a_second_call_does_not_wait(made: list[str], monkeypatch: pytest.Monkey
 def test_who_waits_for_it_does_not_wait_for_others(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executables, "LATEST_S", 60.0)
     function = fg.function(lambda x: x * 3.0 - 2.0)
-    with foreground.foreground:
+    with foreground_threads.foreground:
         function(fg.constant([1.0]))
         assert function.get_concrete_function(fg.TensorSpec([1])).wait(60.0)
     assert len(made) == 1
@@ -144,7 +144,7 @@ def test_the_end_of_a_program_waits_as_long_as_its_graphs_took(
     monkeypatch.setattr(executables, "LATEST_S", 60.0)
     monkeypatch.setattr(executables, "PATIENCE_S", 20.0)
     function = fg.function(lambda x: x * 3.0 - 5.0)
-    with foreground.foreground:
+    with foreground_threads.foreground:
         function(fg.constant([1.0]))
         ((executable, version),) = executables._begun
         executable()._spent = 20.0  # type: ignore[union-attr]
@@ -212,7 +212,7 @@ def test_a_later_call_takes_the_stored_kernels(made: list[str], monkeypatch: pyt
         return waits[-1]
 
     monkeypatch.setattr(executables.Executable, "_comes_soon", noted)
-    with foreground.foreground:
+    with foreground_threads.foreground:
         function(fg.constant([1.0]))
         ((reference, version),) = executables._begun
         executable = reference()

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are f
 PROGRAM = """
 import atexit, os, sys
 import fastgraph as tf
-from fastgraph.runtime import executable, foreground
+from fastgraph.runtime import executable, foreground_threads
 from fastgraph.compiler.store import kernel_service
 executable.LATEST_S = executable.FIRST_RUN_S = 60.0
 
@@ -30,7 +30,7 @@ def end():
 def f(x):
     return tf.reduce_sum(tf.tanh(x) * 3.0 + x)
 
-with foreground.foreground:
+with foreground_threads.foreground:
     print(f(tf.ones([300])).numpy())
 fork = os.fork
 def told():

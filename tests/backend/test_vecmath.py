@@ -138,12 +138,12 @@ def test_a_cpu_without_fused_multiply_add(dtype: type, monkeypatch: pytest.Monke
     """The same bounds for the oldest CPU that is supported, where x * y + z rounds twice: its code runs on any other."""
     import platform
 
-    from fastgraph.compiler.cpu import lane, object_code, target
+    from fastgraph.compiler.cpu import llvm_lanes, object_code, target
 
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip("x86-64 only: elsewhere there is no CPU without it")
     oldest = target.Host(target.host().triple, "x86-64-v2", "")
-    for module in (object_code, lane):
+    for module in (object_code, llvm_lanes):
         monkeypatch.setattr(module, "host", lambda: oldest)
     x = arguments(dtype, 10_000, seed=6)
     kind = np.dtype(dtype).name
@@ -286,7 +286,7 @@ def test_what_is_rare_calls_nothing(name: str) -> None:
 
 def test_large_arguments_leave_the_loop() -> None:
     """Loops of sines are vectors of the usual reduction; the long one stands behind a branch, in no loop of its own."""
-    from fastgraph.compiler.cpu.lane import MOSTLY
+    from fastgraph.compiler.cpu.llvm_lanes import MOSTLY
     from fastgraph.compiler.cpu.object_code import compile_kernel
 
     listing = compile_kernel(elementwise("sin_float32(a)", ("float32",), "float32"), "0" * 40)

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph.door import internal_names, modules, opening, v1_names
+from fastgraph.door import import_hook, internal_names, modules, v1_names
 
 ROOT = Path(fg.__file__).parents[1]
 
@@ -307,7 +307,7 @@ def test_children_keep_the_door_open(tmp_path: Path, opening_: str) -> None:
 
 def test_another_interpreter_gets_no_door(tmp_path: Path) -> None:
     code = "import sys; print([finder.__name__ for finder in sys.meta_path if getattr(finder, '__module__', '') == 'sitecustomize'])"
-    variables = opening.environment(environment())
+    variables = import_hook.environment(environment())
     here = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=variables, timeout=60)
     variables["FASTGRAPH_DOOR"] = str(tmp_path)
     there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=variables, timeout=60)

@@ -16,7 +16,7 @@ import pytest
 import fastgraph as tf
 from fastgraph.graphdef.message_types import KINDS
 from fastgraph.graphdef.wire_format import parsed, serialized
-from fastgraph.saving.table_files import entries_of, table
+from fastgraph.saving.sstable import entries_of, table
 from tests.fuzz import checkpoints
 
 ROOT = Path(__file__).parents[2]

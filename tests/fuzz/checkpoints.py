@@ -23,7 +23,7 @@ import numpy as np
 import fastgraph as fg
 from fastgraph.saving.bundle_writer import BundleWriter
 from fastgraph.saving.object_graph import OBJECT_GRAPH
-from fastgraph.saving.table_files import entries_of, table
+from fastgraph.saving.sstable import entries_of, table
 from fastgraph.saving.tensor_bundle import BundleReader
 from tests.fuzz import damage
 

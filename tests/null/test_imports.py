@@ -23,7 +23,7 @@ BY_NAME = {
     "core.base.deferred_signals": 2,  # what every other late import of a public name goes through
     "core.tensor": 1,  # methods of tensors that few programs ask for
     "door.internal_names": 2, "door.modules": 4, "door.v1_names": 1,  # tables of names, as the public ones
-    "replication.communication": 1, "unittests.case": 2, "unittests.running": 1,  # extras
+    "replication.collectives": 1, "unittests.case": 2, "unittests.running": 1,  # extras
 }  # fmt: skip
 
 

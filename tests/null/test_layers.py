@@ -192,7 +192,7 @@ LATE_MODULES = {
     "compiler.cpu.intrinsics",
     "compiler.cuda.device_program",
     "compiler.cuda.target",
-    "compiler.cpu.lane",
+    "compiler.cpu.llvm_lanes",
     "compiler.cpu.loader",
     "compiler.cpu.object_code",
     "compiler.cpu.target",

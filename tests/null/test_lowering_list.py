@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fastgraph.ops  # noqa: F401 - registers the primitives
-from fastgraph.compiler.library import counted_results, ordered_ops
+from fastgraph.compiler.library import data_dependent_shapes, sequential_ops
 from fastgraph.core.registry import all_primitives
 
 STRINGS = "strings: their bytes lie in Python objects, which kernels do not see"
@@ -96,7 +96,7 @@ def ops_without_lowering() -> dict[str, str]:
         and p.lower is None
         and p.decompose is None
         and (p.step or "").partition(".")[0]
-        not in ordered_ops.KINDS | counted_results.KINDS | {"alias", "draw"}  # steps of other kinds
+        not in sequential_ops.KINDS | data_dependent_shapes.KINDS | {"alias", "draw"}  # steps of other kinds
         and not (p.family == "elementwise" and p.expr is not None)
     }
 

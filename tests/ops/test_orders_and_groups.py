@@ -11,7 +11,7 @@ import pytest
 import fastgraph as tf
 from fastgraph.core.base import flags
 from fastgraph.core.native import array_loops
-from fastgraph.ops import stable_orders
+from fastgraph.ops import stable_sorting
 from fastgraph.ops.gathering import gather_grad
 from fastgraph.ops.segments import unsorted_segment_max, unsorted_segment_min, unsorted_segment_prod
 from fastgraph.ops.sorting import search_sorted
@@ -58,10 +58,10 @@ def test_orders_are_stable(rng: Any, dtype: str, shape: Any) -> None:
         for view in (x, x[..., ::-1], x[..., ::2]):
             for falling in (False, True):
                 wanted = order_of(view, falling)
-                np.testing.assert_array_equal(stable_orders.stable_order(view, falling), wanted)
-                same(stable_orders.in_order(view, falling), np.take_along_axis(view, wanted, -1))
+                np.testing.assert_array_equal(stable_sorting.stable_order(view, falling), wanted)
+                same(stable_sorting.in_order(view, falling), np.take_along_axis(view, wanted, -1))
             for k in {0, min(1, view.shape[-1]), view.shape[-1] // 5, view.shape[-1]}:
-                np.testing.assert_array_equal(stable_orders.greatest(view, k), wanted[..., :k])
+                np.testing.assert_array_equal(stable_sorting.greatest(view, k), wanted[..., :k])
 
 
 @pytest.mark.parametrize("direction", ["ASCENDING", "DESCENDING"])
@@ -201,13 +201,13 @@ def test_rows_that_are_none_are_not_written() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8", "float16"])
 def test_the_greatest_are_the_first_of_the_stable_order(rng: Any, dtype: str, k: int, few: bool) -> None:
     for x in (drawn(rng, dtype, (3, 450), few), drawn(rng, "uint8", (3, 450), few).astype(dtype)):
-        np.testing.assert_array_equal(stable_orders.greatest(x, k), stable_orders.stable_order(x, True)[..., :k])
+        np.testing.assert_array_equal(stable_sorting.greatest(x, k), stable_sorting.stable_order(x, True)[..., :k])
 
 
 def test_orders_of_rising_runs(rng: Any) -> None:
     x = np.concatenate([np.sort(rng.integers(-(2**40), 2**40, 2000)) for _ in range(3)])
     for falling in (True, False):
-        np.testing.assert_array_equal(stable_orders.stable_order(x, falling), order_of(x, falling))
+        np.testing.assert_array_equal(stable_sorting.stable_order(x, falling), order_of(x, falling))
 
 
 @pytest.mark.parametrize("lower", [-1, 0, 2, 5])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fastgraph.compiler.cpu import spelling as spell
+from fastgraph.compiler.cpu import op_renderer as render
 from fastgraph.compiler.nest.canonicalize import FlatNest
 from fastgraph.compiler.nest.scalar_ir import Index, Scalar, walk
 from fastgraph.core.native.matmul import vector_bits
@@ -89,7 +89,7 @@ def emit(emitter: Emitter, outside: Block) -> tuple[str, Block]:
 def _width(n: int, terms: Sequence[Scalar], together: int) -> int:
     """Columns of a tile, of `n`, whose totals stay in registers: LLVM takes them at once, in up to four vectors."""
     size = max(
-        [2 if t.args[-1].dtype == "bool" else np.dtype(spell.register(t.args[-1].dtype)).itemsize for t in terms]
+        [2 if t.args[-1].dtype == "bool" else np.dtype(render.register(t.args[-1].dtype)).itemsize for t in terms]
     )
     most = max((vector_bits() or 128) // 2 // size // min(together, 2), LEAST)
     widths = [w for w in (64, 32, 16, 8) if w <= min(n, most)]
@@ -145,10 +145,10 @@ def _fold_rows(
     inner = emitter.block(blocks[-1], blocks[-1].variables | {emitter.nest.dims[-1]})
     inner.lines.append(column)
     last = emitter.variables[variables[-1]]
-    folds: list[spell.Fold] = []
+    folds: list[render.Fold] = []
     for term in members:
         value = emitter.emit(term.args[-1], inner)
-        made = spell.fold(term.attr[0], term.args[-1].dtype, value, last, cell, cell, emitter.call)
+        made = render.fold(term.attr[0], term.args[-1].dtype, value, last, cell, cell, emitter.call)
         inner.lines += made.step
         block.names[term] = made.result
         folds.append(made)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.compiler.cpu.lane import ComplexLane, Lane
+from fastgraph.compiler.cpu.llvm_lanes import ComplexLane, Lane
 from fastgraph.compiler.vecmath import exponentials, trigonometry
 from fastgraph.compiler.vecmath.float_formats import FLOATS
 from fastgraph.compiler.vecmath.functions import FOLDS, INF, INTEGERS, NAN, Function

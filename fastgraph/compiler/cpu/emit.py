@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from fastgraph.compiler.cpu import column_reductions as columns
 from fastgraph.compiler.cpu import loop_splitting as ranges
-from fastgraph.compiler.cpu import spelling as spell
+from fastgraph.compiler.cpu import op_renderer as render
 from fastgraph.compiler.cpu import transpose_tiles as tiles
 from fastgraph.compiler.nest.canonicalize import FlatNest, FlatStore, arrange
 from fastgraph.compiler.nest.loop_nest import LoopNest
@@ -105,7 +105,7 @@ class Emitter:
             blocks[k].nest(headers[k], blocks[k + 1])
         lines = [f"{name} = {self.call(f'local_{dtype}', str(columns.TILE))}" for name, dtype in self.arrays.items()]
         lines += [f"{name} = {self.call(f'local_{dtype}', str(n))}" for name, (dtype, n) in self.tiles.items()]
-        source = spell.kernel(self.buffers.values(), self.sizes.values(), [*lines, *root.lines])
+        source = render.kernel(self.buffers.values(), self.sizes.values(), [*lines, *root.lines])
         spec = KernelSpec(source, tuple(self.buffer_types), len(self.sizes), tuple(sorted(self.imports)))
         extent = self.nest.dims[0].args[0] if self.nest.dims else None
         return Emitted(spec, list(self.buffers), list(self.sizes), extent, list(self.fallible), self.nest)
@@ -136,7 +136,7 @@ class Emitter:
         key = self.nest.in_place.get(key, key)
         if key not in self.buffers:
             self.buffers[key] = f"x{len(self.buffers)}"
-            self.buffer_types.append(spell.storage(dtype))
+            self.buffer_types.append(render.storage(dtype))
         return self.buffers[key]
 
     def size(self, extent: Scalar) -> str:
@@ -166,7 +166,7 @@ class Emitter:
     def emit(self, term: Scalar, block: Block) -> str:
         """The text of a term as an operand; the lines that compute it are written where it belongs."""
         if term.op == "const":
-            return spell.number(term.attr, term.dtype)
+            return render.number(term.attr, term.dtype)
         if term.op == "var":
             return self.variables[term]
         if is_size(term):
@@ -194,12 +194,12 @@ class Emitter:
             self.emit_stored(term.attr, place)
         args = [self.emit(a, place) for a in term.args]
         if term.op == "read":
-            return spell.loaded(f"{self.buffer(term.attr, term.dtype)}[{args[0]}]", term.dtype, self.call)
-        return spell.operation(term, args, self.call)
+            return render.loaded(f"{self.buffer(term.attr, term.dtype)}[{args[0]}]", term.dtype, self.call)
+        return render.operation(term, args, self.call)
 
     def emit_store(self, store: FlatStore, block: Block) -> None:
         value, at = self.emit(store.scalar, block), self.emit(store.position, block)
-        text = spell.stored(value, store.dtype, self.call)
+        text = render.stored(value, store.dtype, self.call)
         block.lines.append(f"{self.buffer(store.key, store.dtype)}[{at}] = {text}")
 
     def emit_stored(self, key: object, place: Block) -> None:
@@ -285,7 +285,7 @@ class Emitter:
             self.variables.setdefault(v, f"i{len(self.variables)}")
             blocks.append(Block(blocks[-1], blocks[-1].variables | {v}))
         inner, last = blocks[-1], self.variables[variables[-1]]
-        folds: list[spell.Fold] = []
+        folds: list[render.Fold] = []
         for item in members:
             if isinstance(item, int):
                 self.emitted.add(item)
@@ -302,10 +302,10 @@ class Emitter:
         for made in folds:
             place.lines += made.after
 
-    def fold(self, reduction: Scalar, value: str, variable: str) -> spell.Fold:
+    def fold(self, reduction: Scalar, value: str, variable: str) -> render.Fold:
         """Return the step by which a reduction takes one more value, in the iteration that the variable counts."""
         name = lambda _: self.local()
-        return spell.fold(reduction.attr[0], reduction.args[-1].dtype, value, variable, name, name, self.call)
+        return render.fold(reduction.attr[0], reduction.args[-1].dtype, value, variable, name, name, self.call)
 
     def emit_body(self, body: Scalar, inner: Block) -> str:
         """The element that a reduction folds. Its checks stay in the loop: one over nothing asks for nothing."""
@@ -321,7 +321,7 @@ class Emitter:
         self,
         blocks: Sequence[Block],
         variables: Index,
-        folds: Sequence[spell.Fold],
+        folds: Sequence[render.Fold],
         put: Callable[[Block, list[str]], None],
     ) -> None:
         """Put each block into the one round it under its header; float sums take the innermost loop in pieces."""

@@ -27,7 +27,7 @@ from fastgraph.compiler.cpu import (
     register_block_intrinsics,
     transpose_intrinsics,
 )
-from fastgraph.compiler.cpu.lane import ComplexLane, Lane
+from fastgraph.compiler.cpu.llvm_lanes import ComplexLane, Lane
 from fastgraph.compiler.cpu.target import host
 from fastgraph.compiler.vecmath import functions
 

@@ -25,7 +25,7 @@ from numba.core.registry import cpu_target
 
 from fastgraph.compiler.cpu.front_end import BUILTINS, FrontEnd, kernel_flags
 from fastgraph.compiler.cpu.intrinsics import FUNCTIONS, Buffers
-from fastgraph.compiler.cpu.lane import MOSTLY
+from fastgraph.compiler.cpu.llvm_lanes import MOSTLY
 from fastgraph.compiler.cpu.loader import ALLOWED, undefined_symbols
 from fastgraph.compiler.cpu.target import host, symbol
 from fastgraph.compiler.program.kernel_spec import KernelSpec

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fastgraph.compiler.cpu import spelling as spell
+from fastgraph.compiler.cpu import op_renderer as render
 from fastgraph.compiler.cpu.column_reductions import stride
 from fastgraph.compiler.nest.canonicalize import FlatNest
 from fastgraph.compiler.nest.scalar_ir import Scalar, walk
@@ -86,14 +86,14 @@ def open_loops(emitter: Emitter, crossed: int, root: Block) -> tuple[list[Block]
     inner = deeper(f"for {emitter.variables[pair[1]]} in range(t1, e1):", pair[1])
     for term, array in zip(reads, places, strict=True):
         inner.names[term] = emitter.local()
-        value = spell.loaded(f"{array}[r0 + {emitter.variables[pair[1]]}]", term.dtype, emitter.call)
+        value = render.loaded(f"{array}[r0 + {emitter.variables[pair[1]]}]", term.dtype, emitter.call)
         inner.lines.append(f"{inner.names[term]} = {value}")
     return blocks, headers
 
 
 def _size(term: Scalar) -> int:
     """The bytes of an element as it is stored."""
-    kind = spell.storage(term.dtype)
+    kind = render.storage(term.dtype)
     return int(kind.lstrip("uintfloacmpex")) // 8
 
 
@@ -121,7 +121,7 @@ def _is_linear(position: Scalar, v: Scalar) -> bool:
 
 def _turn(emitter: Emitter, block: Block, read: Scalar, corner: dict[Scalar, Scalar], tile: int) -> str:
     """Write the lines that put a tile of what is read into an array of the kernel's own, rows as columns."""
-    table, kind = read.table, spell.storage(read.dtype)
+    table, kind = read.table, render.storage(read.dtype)
     array = f"a{len(emitter.tiles)}"
     emitter.tiles[array] = kind, tile * tile
     across = list(corner)[1]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fastgraph.compiler.cpu import emit as emit_cpu
-from fastgraph.compiler.cpu import spelling as spell
+from fastgraph.compiler.cpu import op_renderer as render
 from fastgraph.compiler.cpu.emit import Block, Emitted
 from fastgraph.compiler.cuda.functions import NotOnDevice
 from fastgraph.compiler.nest.canonicalize import FlatNest, FlatStore
@@ -44,7 +44,7 @@ class Emitter(emit_cpu.Emitter):
         super().__init__(nest)
         terms = walk([t for s in nest.stores for t in (s.scalar, s.position)])
         dtypes = {t.dtype for t in terms} | {s.dtype for s in nest.stores}
-        if not dtypes.isdisjoint((*spell.HALVES, "complex64", "complex128")):
+        if not dtypes.isdisjoint((*render.HALVES, "complex64", "complex128")):
             raise NotOnDevice(f"kernels of {', '.join(sorted(dtypes))}")
         self.outer = frozenset(nest.dims)
         # A thread that fails a check leaves, and must not be waited for by the others of its block.
@@ -104,7 +104,7 @@ class Emitter(emit_cpu.Emitter):
     def emit_store(self, store: FlatStore, block: Block) -> None:
         alone = self.by_rows and block.variables == self.outer
         value, at = self.emit(store.scalar, block), self.emit(store.position, block)
-        text = f"{self.buffer(store.key, store.dtype)}[{at}] = {spell.stored(value, store.dtype, self.call)}"
+        text = f"{self.buffer(store.key, store.dtype)}[{at}] = {render.stored(value, store.dtype, self.call)}"
         block.lines += ["if t == 0:", f"    {text}", "cuda.syncthreads()"] if alone else [text]
 
     # -- loops ---------------------------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ class Emitter(emit_cpu.Emitter):
         inner = Block(place, place.variables | set(variables))
         flat = self.local()
         lines = self.indices(flat, variables, inner)
-        folds: list[spell.Fold] = []
+        folds: list[render.Fold] = []
         stores = False
         for item in members:
             if isinstance(item, int):
@@ -143,28 +143,29 @@ class Emitter(emit_cpu.Emitter):
         if stores:
             place.lines.append("cuda.syncthreads()")
 
-    def fold(self, reduction: Scalar, value: str, variable: str, *, shared: bool = False) -> spell.Fold:
+    def fold(self, reduction: Scalar, value: str, variable: str, *, shared: bool = False) -> render.Fold:
         """Return the step by which a reduction takes one more value: floats in float64, by thread, then by block."""
         kind, dtype = reduction.attr[0], reduction.args[-1].dtype
         total, result = self.local(), self.local()
         if kind in ("argmax", "argmin"):
             best, sign = self.local(), ">" if kind == "argmax" else "<"
-            before = [f"{best} = {spell.edge(kind[3:], dtype)}", f"{total} = int64(0)"]
+            before = [f"{best} = {render.edge(kind[3:], dtype)}", f"{total} = int64(0)"]
             step = [f"if {value} {sign} {best}:", f"    {best} = {value}", f"    {total} = {variable}"]
             if shared:
-                return spell.Fold(before, step, result, after=[f"{result} = {self.combined(kind, dtype, best, total)}"])
-            return spell.Fold(before, step, total)
-        kept = "float64" if kind == "sum" and dtype in spell.FLOATS else _KEPT.get(dtype, dtype)
+                after = [f"{result} = {self.combined(kind, dtype, best, total)}"]
+                return render.Fold(before, step, result, after=after)
+            return render.Fold(before, step, total)
+        kept = "float64" if kind == "sum" and dtype in render.FLOATS else _KEPT.get(dtype, dtype)
         if kind in ("any", "all"):
             first, more = f"int32({int(kind == 'all')})", f"{total} {'&' if kind == 'all' else '|'} int32({value})"
         elif kind in ("sum", "prod"):
             first = f"{kept}({int(kind == 'prod')})"
             more = f"{kept}({total} {'+' if kind == 'sum' else '*'} {value})"
         else:
-            first, more = spell.edge(kind, dtype), self.call(f"{kind}_{dtype}", total, value)
+            first, more = render.edge(kind, dtype), self.call(f"{kind}_{dtype}", total, value)
         combined = self.combined(kind, kept, total) if shared else total
         last = f"{combined} != 0" if dtype == "bool" else f"{dtype}({combined})" if kept != dtype else combined
-        return spell.Fold([f"{total} = {first}"], [f"{total} = {more}"], result, after=[f"{result} = {last}"])
+        return render.Fold([f"{total} = {first}"], [f"{total} = {more}"], result, after=[f"{result} = {last}"])
 
     def combined(self, kind: str, dtype: str, *held: str) -> str:
         """Combine the values that all threads of a block hold."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from fastgraph.compiler.cpu import spelling as spell
+from fastgraph.compiler.cpu import op_renderer as render
 from fastgraph.compiler.program.kernel_spec import KernelSpec
 from fastgraph.compiler.program.program import Size
 from fastgraph.core.base.shapes import Aval
@@ -37,16 +37,16 @@ class Text:
         return f"{name}({', '.join(args)})"
 
     def load(self, text: str, dtype: str) -> str:
-        return spell.loaded(text, dtype, self.call)
+        return render.loaded(text, dtype, self.call)
 
     def store(self, text: str, dtype: str) -> str:
-        return spell.stored(text, dtype, self.call)
+        return render.stored(text, dtype, self.call)
 
     def spec(self, buffers: Mapping[str, str], sizes: Collection[str], lines: str | Iterable[str]) -> KernelSpec:
         """The kernel of these lines: the names of its slots, with their dtypes, and of its run-time numbers."""
         lines = lines.strip("\n").splitlines() if isinstance(lines, str) else lines
-        types = tuple([spell.storage(dtype) for dtype in buffers.values()])
-        return KernelSpec(spell.kernel(buffers, sizes, lines), types, len(sizes), tuple(sorted(self.imports)))
+        types = tuple([render.storage(dtype) for dtype in buffers.values()])
+        return KernelSpec(render.kernel(buffers, sizes, lines), types, len(sizes), tuple(sorted(self.imports)))
 
     def kernel(
         self,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fastgraph.compiler.cpu import spelling as spell
+from fastgraph.compiler.cpu import op_renderer as render
 from fastgraph.compiler.program.program import Program, Size
 from fastgraph.compiler.program.shape_inference import infer_graph
 from fastgraph.core.base.shapes import Aval
@@ -51,7 +51,7 @@ class Values:
 
     def local(self, number: int) -> str:
         """The text of an array of the kernel's own that has room for a value."""
-        kind = spell.storage(self.aval(number).dtype.name)
+        kind = render.storage(self.aval(number).dtype.name)
         self.imports.add(f"local_{kind}")
         return f"local_{kind}({self.aval(number).size})"
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from fastgraph.compiler.cpu import spelling as spell
+from fastgraph.compiler.cpu import op_renderer as render
 from fastgraph.compiler.library.loop_kernel_parts import NoPart, Part
 from fastgraph.compiler.library.loop_kernel_values import SMALL, Scope, Unfit, Values, is_list
 from fastgraph.compiler.library.loop_step_order import (
@@ -131,8 +131,8 @@ class _LoopKernel(Values):
         head += self.filled(mirrors, states)
         whole = [*head, *self.head, f"for it in range({most}):", *["    " + line for line in lines]]
         whole += [f"{self.buffer(count)}[0] = {most}", *leave]
-        source = spell.kernel((), (), whole)
-        types = tuple([spell.storage(self.aval(number).dtype.name) for number in loaded])
+        source = render.kernel((), (), whole)
+        types = tuple([render.storage(self.aval(number).dtype.name) for number in loaded])
         inputs = tuple(range(self.n_operands))
         read = [k for k in (*inputs, *self.constants) if k < n or k in self.buffers]
         step = KernelStep(
@@ -372,7 +372,7 @@ class _LoopKernel(Values):
         operands = [scope.at(k) for k in step.inputs]
         scope.number[step.outputs[0]] = result = self.keep(given[2])
         few = not batch and min(m, n) == 1 and max(m, n) <= FEW_SUMS and 1 <= k <= FEW_SUMS
-        if few and vector_bits() and dtype in spell.FLOATS:
+        if few and vector_bits() and dtype in render.FLOATS:
             self.cost += 4.0 + 0.1 * m * n * k
             turned = step.transpose_b if m == 1 else not step.transpose_a
             matrix, vector = operands[::-1] if m == 1 else operands

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 
 import numpy as np
 
-from fastgraph.compiler.cpu import spelling as spell
+from fastgraph.compiler.cpu import op_renderer as render
 from fastgraph.compiler.cpu.emit import Block, Emitter
 from fastgraph.compiler.nest.build_nests import Lowering
 from fastgraph.compiler.nest.canonicalize import FlatNest, arrange
@@ -96,7 +96,7 @@ def _joined(into: Graph, graph: Graph, arguments: list[Value]) -> list[Value] | 
 
 
 #: Half floats are rounded where they are stored: the kernel keeps what is carried in registers.
-_UNFIT = frozenset({"resource", "string", "variant", *spell.HALVES})
+_UNFIT = frozenset({"resource", "string", "variant", *render.HALVES})
 
 
 class _Numbers(Lowering):
@@ -173,9 +173,9 @@ def _kernel(nest: FlatNest, carried: list[Value], results: list[Value]) -> tuple
     def load(value: Value, dtype: str) -> str:
         if value not in loaded:
             loaded[value] = f"s{len(loaded)}"
-            lines.append(f"{loaded[value]} = {spell.loaded(f'x{len(buffers)}[0]', dtype, call)}")
+            lines.append(f"{loaded[value]} = {render.loaded(f'x{len(buffers)}[0]', dtype, call)}")
             buffers.append(value)
-            types.append(spell.storage(dtype))
+            types.append(render.storage(dtype))
         return loaded[value]
 
     for value in carried:
@@ -197,11 +197,11 @@ def _kernel(nest: FlatNest, carried: list[Value], results: list[Value]) -> tuple
     loop.lines += [*test.lines, f"if not {goes_on}:", "    break", *body.lines]
     stores: list[str] = []
     for i, result in enumerate(results):
-        stores.append(f"x{len(buffers)}[0] = {spell.stored(f's{i}', result.aval.dtype.name, call)}")
+        stores.append(f"x{len(buffers)}[0] = {render.stored(f's{i}', result.aval.dtype.name, call)}")
         buffers.append(result)
-        types.append(spell.storage(result.aval.dtype.name))
+        types.append(render.storage(result.aval.dtype.name))
     whole = [*lines, f"for k in range({BURST}):", *["    " + line for line in loop.lines], *stores]
-    source = spell.kernel([f"x{k}" for k in range(len(buffers))], (), whole)
+    source = render.kernel([f"x{k}" for k in range(len(buffers))], (), whole)
     return KernelSpec(source, tuple(types), 0, tuple(sorted(emitter.imports))), buffers
 
 

@@ -6,7 +6,7 @@ not fit is left alone, as in the gradient that this replaces (reading the part h
 
 from __future__ import annotations
 
-from fastgraph.compiler.cpu import spelling as spell
+from fastgraph.compiler.cpu import op_renderer as render
 from fastgraph.compiler.library.kernel_source import Ordered, Shapes, Text
 from fastgraph.compiler.program.program import Size
 from fastgraph.graph.ir import Node
@@ -59,7 +59,7 @@ class _Part:
         row = self.size(inner)
         body = [f"to = ({to or '0'}) * {row}", f"source = ({source or '0'}) * {row}", f"for c in range({row}):"]
         old, value = self.text.load("x1[to + c]", dtype), self.text.load("x0[source + c]", dtype)
-        new = self.text.call(f"add_{spell.register(dtype)}", "old", "value")
+        new = self.text.call(f"add_{render.register(dtype)}", "old", "value")
         body += [f"    old = {old}", f"    value = {value}", f"    x1[to + c] = {self.text.store(new, dtype)}"]
         for depth, header in enumerate([f"if {' and '.join(self.fits)}:" if self.fits else "if True:", *loops]):
             self.lines.append("    " * depth + header)

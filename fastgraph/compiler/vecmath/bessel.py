@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-Lane = Any  # lane.Lane; not imported, so that this file is only mathematics
+Lane = Any  # llvm_lanes.Lane; not imported, so that this file is only mathematics
 
 _I0_NEAR = (
     0.33839763720473803, -0.3046826723431984, 0.17162090152220877, -0.09490109704804764, 0.04930528423967071,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-Lane = Any  # lane.Lane; not imported, so that this file is only mathematics
+Lane = Any  # llvm_lanes.Lane; not imported, so that this file is only mathematics
 
 FLOATS = ("float32", "float64")
 

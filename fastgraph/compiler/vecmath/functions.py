@@ -1,6 +1,6 @@
 """The mathematics of kernels, one element at a time: all functions by name; integers, casts and half floats.
 
-Rule, also for the modules imported here: straight-line code over lanes (`lane.py`): no branch but `mostly`, no table
+Rule, also for the modules imported here: straight-line code over lanes (`llvm_lanes`): no branch but `mostly`, no table
 but `apart`, no call where a polynomial will do, so that LLVM runs many lanes side by side; right for NaN, infinities,
 zeros, denormals, overflow and underflow. They import nothing of Numba.
 
@@ -43,7 +43,7 @@ SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = SIGNED + UNSIGNED
 HALVES = ("float16", "bfloat16")  # carried as uint16
-Lane = Any  # lane.Lane; not imported, so that this file is only mathematics
+Lane = Any  # llvm_lanes.Lane; not imported, so that this file is only mathematics
 
 
 def rsqrt(x: Lane) -> Lane:

@@ -11,7 +11,7 @@ from typing import Any
 from fastgraph.compiler.vecmath.exponentials import log, log1p
 from fastgraph.compiler.vecmath.float_formats import LAYOUTS, polynomial
 
-Lane = Any  # lane.Lane; not imported, so that this file is only mathematics
+Lane = Any  # llvm_lanes.Lane; not imported, so that this file is only mathematics
 
 INF = math.inf
 NAN = math.nan

@@ -11,7 +11,7 @@ from typing import Any
 
 from fastgraph.compiler.vecmath.float_formats import LAYOUTS
 
-Lane = Any  # lane.Lane; not imported, so that this file is only mathematics
+Lane = Any  # llvm_lanes.Lane; not imported, so that this file is only mathematics
 
 
 def _philox_words(low: Lane, high: Lane, key: Lane, block: Lane) -> tuple[Lane, ...]:

@@ -19,7 +19,7 @@ from fastgraph.compiler.vecmath.float_formats import (
     two_to,
 )
 
-Lane = Any  # lane.Lane; not imported, so that this file is only mathematics
+Lane = Any  # llvm_lanes.Lane; not imported, so that this file is only mathematics
 
 INF = math.inf
 

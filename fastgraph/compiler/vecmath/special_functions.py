@@ -13,7 +13,7 @@ from fastgraph.compiler.vecmath.float_formats import polynomial
 from fastgraph.compiler.vecmath.powers import pow_
 from fastgraph.compiler.vecmath.trigonometry import tan_near
 
-Lane = Any  # lane.Lane; not imported, so that this file is only mathematics
+Lane = Any  # llvm_lanes.Lane; not imported, so that this file is only mathematics
 
 INF = math.inf
 NAN = math.nan

@@ -11,7 +11,7 @@ from typing import Any
 
 from fastgraph.compiler.vecmath.float_formats import by_pairs, polynomial
 
-Lane = Any  # lane.Lane; not imported, so that this file is only mathematics
+Lane = Any  # llvm_lanes.Lane; not imported, so that this file is only mathematics
 
 #: 2 / pi times 2**_DIGITS, cut off: as many bits as float64 has above a turn, and what its rests take below.
 _DIGITS = 1168

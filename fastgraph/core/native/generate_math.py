@@ -190,7 +190,7 @@ class Writer:
 
 
 class Lane:
-    """compiler/cpu/lane.py's Lane, writing C: see there for what each operation means."""
+    """compiler/cpu/llvm_lanes.py's Lane, writing C: see there for what each operation means."""
 
     def __init__(self, writer: Writer, name: str, dtype: str) -> None:
         self.builder = self.writer = writer

@@ -26,7 +26,7 @@ class Threshold:
                     raise
                 # the program that opened the door found it through its own folder
                 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(_FOLDER))))
-            from fastgraph.door.opening import open_here
+            from fastgraph.door.import_hook import open_here
 
             open_here()
 
@@ -35,7 +35,7 @@ class Threshold:
         """Open the door for `tensorflow`; find nothing else."""
         if full == "tensorflow":
             cls.open()
-            from fastgraph.door.opening import Door
+            from fastgraph.door.import_hook import Door
 
             return Door.find_spec(full, path, target)  # type: ignore[arg-type]
         return None
@@ -47,7 +47,7 @@ class Threshold:
         if name is not None and name.lower() != "tensorflow":
             return iter(())
         cls.open()
-        from fastgraph.door.opening import Door
+        from fastgraph.door.import_hook import Door
 
         return Door.find_distributions(context)
 

@@ -15,7 +15,6 @@ from fastgraph.api.namespaces import lookup
 from fastgraph.keras.layers.attention import AdditiveAttention, Attention, EinsumDense, MultiHeadAttention
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.categories import CategoryEncoding, TextVectorization
-from fastgraph.keras.layers.cells import GRUCell, LSTMCell, SimpleRNNCell
 from fastgraph.keras.layers.convolutional import (
     Conv1D, Conv1DTranspose, Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose, DepthwiseConv1D, DepthwiseConv2D,
     SeparableConv1D, SeparableConv2D,
@@ -41,6 +40,7 @@ from fastgraph.keras.layers.pooling import (
 )
 from fastgraph.keras.layers.preprocessing import Normalization, Rescaling, StringLookup
 from fastgraph.keras.layers.recurrent import GRU, LSTM, RNN, Bidirectional, SimpleRNN, StackedRNNCells
+from fastgraph.keras.layers.recurrent_cells import GRUCell, LSTMCell, SimpleRNNCell
 from fastgraph.keras.layers.regularization import (
     ELU, GaussianDropout, GaussianNoise, PReLU, SpatialDropout1D, SpatialDropout2D,
     SpatialDropout3D,

@@ -14,7 +14,7 @@ from fastgraph.keras.activations import ActivationLike
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.input_spec import InputSpec
-from fastgraph.keras.layers.windows import Sizes, layout, padding_of, sizes
+from fastgraph.keras.layers.window_arguments import Sizes, layout, padding_of, sizes
 from fastgraph.ops import convolutions
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import expand_dims, shape, squeeze

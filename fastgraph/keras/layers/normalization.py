@@ -14,7 +14,7 @@ from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training
 from fastgraph.keras.layers.input_spec import InputSpec
-from fastgraph.keras.layers.windows import Sizes
+from fastgraph.keras.layers.window_arguments import Sizes
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.elementwise import cast, maximum, multiply, ones_like, square
 from fastgraph.ops.exponentials import rsqrt

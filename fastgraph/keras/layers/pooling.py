@@ -10,7 +10,7 @@ from typing import Any
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.input_spec import InputSpec
-from fastgraph.keras.layers.windows import Sizes, layout, padding_of, sizes
+from fastgraph.keras.layers.window_arguments import Sizes, layout, padding_of, sizes
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.movement import expand_dims
 from fastgraph.ops.poolings import pool

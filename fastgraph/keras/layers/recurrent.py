@@ -20,7 +20,8 @@ from fastgraph.keras import backend, identifiers, regularizers
 from fastgraph.keras.activations import ActivationLike
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training
-from fastgraph.keras.layers.cells import (
+from fastgraph.keras.layers.input_spec import InputSpec
+from fastgraph.keras.layers.recurrent_cells import (
     PARTS,
     Cell,
     GRUCell,
@@ -30,7 +31,6 @@ from fastgraph.keras.layers.cells import (
     dropped,
     initial_states,
 )
-from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.ops.comparison import not_equal
 from fastgraph.ops.elementwise import cast, zeros_like
 from fastgraph.ops.gathering import where

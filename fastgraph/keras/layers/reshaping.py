@@ -10,7 +10,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.core import checked_data_format
 from fastgraph.keras.layers.input_spec import InputSpec
-from fastgraph.keras.layers.windows import Sizes, sizes
+from fastgraph.keras.layers.window_arguments import Sizes, sizes
 from fastgraph.ops.elementwise import identity
 from fastgraph.ops.image_resizing import resize
 from fastgraph.ops.movement import expand_dims, shape, transpose

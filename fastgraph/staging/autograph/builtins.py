@@ -14,10 +14,10 @@ from fastgraph.core.base import nesting
 from fastgraph.core.tensor import convert
 from fastgraph.graph import control_flow, map_and_scan
 from fastgraph.ops import (
+    arg_reduction,
     comparison,
     creation,
     elementwise,
-    extreme_positions,
     gathering,
     movement,
     print_op,
@@ -122,12 +122,12 @@ def _first_of(values: Any, deciding: bool, joined: Callable[[Any, Any], Any]) ->
 
 def max_(*values: object, **options: object) -> Any:
     """max(...)."""
-    return _extreme("max", values, options, extreme_positions.argmax, comparison.greater)
+    return _extreme("max", values, options, arg_reduction.argmax, comparison.greater)
 
 
 def min_(*values: object, **options: object) -> Any:
     """min(...)."""
-    return _extreme("min", values, options, extreme_positions.argmin, comparison.less)
+    return _extreme("min", values, options, arg_reduction.argmin, comparison.less)
 
 
 def _extreme(what: str, values: tuple[Any, ...], options: dict[str, Any], place: Any, beats: Any) -> Any:

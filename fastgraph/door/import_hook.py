@@ -64,7 +64,7 @@ class Door:
         """Yield the distribution `tensorflow` where it, or any, is asked for."""
         name = getattr(context, "name", None)
         if name is None or name.lower() == "tensorflow":
-            from fastgraph.door.distribution import TensorFlowDistribution  # importlib.metadata is slow to import
+            from fastgraph.door.package_metadata import TensorFlowDistribution  # importlib.metadata is slow to import
 
             yield TensorFlowDistribution()
 

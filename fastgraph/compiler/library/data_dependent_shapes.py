@@ -10,9 +10,9 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fastgraph.compiler.cpu import spelling as spell
+from fastgraph.compiler.cpu import op_renderer as render
 from fastgraph.compiler.library.kernel_source import Shapes, Text
-from fastgraph.compiler.library.ordered_ops import COMBINE
+from fastgraph.compiler.library.sequential_ops import COMBINE
 from fastgraph.compiler.program.kernel_spec import KernelSpec
 from fastgraph.compiler.program.program import CountedStep, Fallible, KernelStep, Size, Step
 from fastgraph.core.base.shapes import Aval
@@ -105,8 +105,8 @@ def _holds(text: Text, read: str, dtype: str) -> str:
     value = text.load(read, dtype)
     if dtype == "bool":
         return text.call("cast_bool_int64", value)
-    kind = spell.register(dtype)
-    return text.call("cast_bool_int64", text.call(f"ne_{kind}", value, spell.number(0, kind)))
+    kind = render.register(dtype)
+    return text.call("cast_bool_int64", text.call(f"ne_{kind}", value, render.number(0, kind)))
 
 
 def _counting(text: Text, dtype: str, checks: Sequence[str] = ()) -> str:
@@ -206,7 +206,7 @@ def _place(node: Node, how: str, shapes: Shapes) -> _Pair | None:
     wide = {f"o{d}": shapes.of(out, depth + d - 1, depth + d) for d in range(1, shapes.rank(values))}
     n, given, inner = shapes.of(mask), shapes.of(values, 0, 1), shapes.of(values, 1)
     checks = [f"m{d} != t{d}" for d in range(depth)] + [f"r{d} != o{d}" for d in range(1, shapes.rank(values))]
-    zero = second.store(spell.number(0, spell.register(dtype)), dtype)
+    zero = second.store(render.number(0, render.register(dtype)), dtype)
     row = f"""\
         if {second.load("x0[i]", "bool")}:
             for c in range(inner):
@@ -275,16 +275,16 @@ for part in range(begin, end):
 def _segment_rows(
     text: Text, how: str, dtype: str, index: str, operands: tuple[Value, ...], sizes: tuple[Size, Size]
 ) -> _Kernel:
-    kept = spell.register(dtype)
+    kept = render.register(dtype)
     combined = COMBINE["add" if how == "mean" else how](text, kept)
-    none = spell.number(int(how == "mul"), kept)
+    none = render.number(int(how == "mul"), kept)
     start = none
     if how in ("segmax", "segmin"):
-        start = spell.edge("max" if how == "segmax" else "min", kept)
+        start = render.edge("max" if how == "segmax" else "min", kept)
     result = "total"
     if how == "mean":
         count = text.call(f"cast_int64_{dtype}", "at - first")
-        integer = dtype not in (*spell.FLOATS, "complex64", "complex128")
+        integer = dtype not in (*render.FLOATS, "complex64", "complex128")
         result = text.call(f"{'truncatediv' if integer else 'div'}_{kept}", result, count)
     result = f"{none} if at == first else {result}"
     n, inner = sizes

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fastgraph.compiler.cpu import spelling as spell
+from fastgraph.compiler.cpu import op_renderer as render
 from fastgraph.compiler.library.integer_matmul import integer_product
 from fastgraph.compiler.library.kernel_source import Ordered, Shapes, Text
 from fastgraph.compiler.library.pooling_gradients import pool_kernel
 from fastgraph.compiler.library.random_numbers import random_kernel
 from fastgraph.compiler.library.slice_add import slice_add
-from fastgraph.compiler.library.small_systems import cholesky_kernel, solution_kernel, substitution_kernel
+from fastgraph.compiler.library.small_linear_systems import cholesky_kernel, solution_kernel, substitution_kernel
 from fastgraph.compiler.program.program import Size
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval
@@ -53,7 +53,7 @@ _START = {"add": 0, "mul": 1, "logaddexp": float("-inf")}
 
 
 def _combined(text: Text, how: str, dtype: str, total: str, value: str) -> str:
-    return text.call(f"{how}_{spell.register(dtype)}", total, value)
+    return text.call(f"{how}_{render.register(dtype)}", total, value)
 
 
 def _scan(node: Node, how: str, shapes: Shapes) -> Ordered:
@@ -61,8 +61,8 @@ def _scan(node: Node, how: str, shapes: Shapes) -> Ordered:
     x, out = node.inputs[0], node.outputs[0]
     dtype = x.aval.dtype.name
     text = Text()
-    kept = spell.register(dtype)
-    start = spell.number(_START[how], kept)
+    kept = render.register(dtype)
+    start = render.number(_START[how], kept)
     new = _combined(text, how, dtype, "old", text.load("x0[at]", dtype))
     result = text.store("old" if node.attrs["exclusive"] else "new", dtype)
     columns = text.store("totals[c]" if node.attrs["exclusive"] else "new", dtype)
@@ -151,11 +151,11 @@ def _scatter(node: Node, how: str, layout: _Layout) -> Ordered | None:
     updates, indices, out = node.inputs[first], node.inputs[second], node.outputs[0]
     base = None if third is None else node.inputs[third]
     dtype, index = out.aval.dtype.name, indices.aval.dtype.name
-    if dtype in spell.HALVES and how in ("add", "sub", "mul"):
+    if dtype in render.HALVES and how in ("add", "sub", "mul"):
         return None  # the ops' functions add in float32: rounding each of many sums to 16 bits would lose them
     text = Text()
-    new = COMBINE[how](text, spell.register(dtype))
-    number = spell.number(identity_of(how, out.aval.dtype), spell.register(dtype))
+    new = COMBINE[how](text, render.register(dtype))
+    number = render.number(identity_of(how, out.aval.dtype), render.register(dtype))
     over = None if base in (updates, indices) else base
     fill = ""
     if over is None:  # what the result is before anything comes to it

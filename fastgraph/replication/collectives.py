@@ -23,8 +23,8 @@ import numpy as np
 from fastgraph import errors
 from fastgraph.core.base.dtype import bfloat16
 from fastgraph.errors import NotBuiltError
-from fastgraph.replication import health, prepared_sums
-from fastgraph.replication.prepared_sums import SPINS, TURNS, Begun, Layout, Prepared, PreparedSum, wide
+from fastgraph.replication import failure_detection, persistent_allreduce
+from fastgraph.replication.persistent_allreduce import SPINS, TURNS, Begun, Layout, Prepared, PreparedSum, wide
 
 _HELLO, _TABLE, _ASKED, _ANSWER = 7703, 7704, 7705, 7706  # tags
 _ROOMS = 4  # of one size are kept
@@ -99,19 +99,19 @@ class Link:
         self.names = [f"{person.host}:{person.rank}" for person in people]
         self._control, self._data = self._copy(comm_world), self._copy(comm_world)
         threaded = mpi.Query_thread() == mpi.THREAD_MULTIPLE
-        self.company = health.Company(comm_world, self._control, people, threaded)
+        self.company = failure_detection.Company(comm_world, self._control, people, threaded)
 
     # At the start.
 
-    def _met(self, comm: Any, limit: float) -> list[health.Person]:
+    def _met(self, comm: Any, limit: float) -> list[failure_detection.Person]:
         """Return who the processes are. Raises DeadlineExceededError where some do not come; where versions differ."""
         pid = os.getpid()
-        own = health.Person(self.rank, self._mpi.Get_processor_name(), pid, health.began(pid))
+        own = failure_detection.Person(self.rank, self._mpi.Get_processor_name(), pid, failure_detection.began(pid))
         until = time.monotonic() + limit
         if self.rank:
             request = comm.isend((own, _versions()), 0, _HELLO)
             while (message := comm.improbe(0, _TABLE)) is None:
-                if time.monotonic() > until + health.GRACE:
+                if time.monotonic() > until + failure_detection.GRACE:
                     raise errors.DeadlineExceededError(None, None, f"Process 0 has not come within {limit:g} s.")
                 time.sleep(1e-3)
             people, fault = message.recv()
@@ -221,9 +221,9 @@ class Link:
         if found is not None:
             return Begun(*self._begun(found, arrays))
         number = self._begin("the sum", layout, compress)
-        if not compress and len(self._prepared) < prepared_sums.LAYOUTS:
+        if not compress and len(self._prepared) < persistent_allreduce.LAYOUTS:
             with contextlib.suppress(NotImplementedError):
-                if turns := prepared_sums.prepare(self._data, self._end, layout):
+                if turns := persistent_allreduce.prepare(self._data, self._end, layout):
                     self._prepared[layout] = Prepared(*self._known["the sum", layout, False], turns)
         return Sum(self, number, arrays, compress)
 
@@ -404,7 +404,7 @@ def _end_all_with_an_error(comm_world: Any) -> None:
         print(text, file=sys.stderr, flush=True)
         sys.stdout.flush()
         if company is None:
-            time.sleep(5 * health.BEAT)  # the others may have found the same
+            time.sleep(5 * failure_detection.BEAT)  # the others may have found the same
         else:
             company.fail("UnavailableError", f"{company.of(rank)} failed: {kind.__name__}: {error}"[:1000])
         comm_world.Abort(1)
@@ -420,7 +420,7 @@ def link(limit: float | None) -> Link:
     """Return this process's connection, made at the first call by all processes. limit: seconds to wait for others."""
     global _link
     if _link is None:
-        _link = Link(world(), limit or health.LIMIT)
+        _link = Link(world(), limit or failure_detection.LIMIT)
     if _link.company is not None:
-        _link.company.limit = limit or health.LIMIT
+        _link.company.limit = limit or failure_detection.LIMIT
     return _link

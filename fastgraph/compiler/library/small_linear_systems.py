@@ -6,7 +6,7 @@ LAPACK and BLAS are faster for larger ones.
 
 from __future__ import annotations
 
-from fastgraph.compiler.cpu import spelling as spell
+from fastgraph.compiler.cpu import op_renderer as render
 from fastgraph.compiler.library.kernel_source import Ordered, Shapes, Text
 from fastgraph.compiler.program.program import Size
 from fastgraph.graph.ir import Node
@@ -21,7 +21,7 @@ def cholesky_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     """L with L L^T = x0: NaN in its lower triangle where a pivot is 0 or less."""
     x, out = node.inputs[0], node.outputs[0]
     dtype, n = x.aval.dtype.name, (shapes.avals[x].shape or (None,))[-1]
-    if dtype not in spell.FLOATS or n is None or not 0 < n <= MOST:
+    if dtype not in render.FLOATS or n is None or not 0 < n <= MOST:
         return None
     text = Text()
     lines = f"""
@@ -47,7 +47,7 @@ for m in range(begin, end):
     if wrong == 1:
         for i in range(n):
             for j in range(i + 1):
-                x1[first + i * n + j] = {spell.number(float("nan"), dtype)}
+                x1[first + i * n + j] = {render.number(float("nan"), dtype)}
 """
     rows = shapes.of(x, -1)
     extent = shapes.of(x, 0, -2)
@@ -59,7 +59,7 @@ def substitution_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     (a, b), out = node.inputs, node.outputs[0]
     dtype, dims, given = out.aval.dtype.name, shapes.avals[a].shape or (None,), shapes.avals[b].shape or (None,)
     single = given[-1:] == (1,)
-    if dtype not in spell.FLOATS or dims[-1] is None or not 0 < dims[-1] <= (MOST_FOR_ONE if single else MOST):
+    if dtype not in render.FLOATS or dims[-1] is None or not 0 < dims[-1] <= (MOST_FOR_ONE if single else MOST):
         return None
     one = len(dims) == 2
     if not one and (dims[:-2] != given[:-2] or None in given[:-2]):
@@ -139,7 +139,7 @@ def solution_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     """
     a, out = node.inputs[0], node.outputs[0]
     dtype, n = out.aval.dtype.name, (shapes.avals[a].shape or (None,))[-1]
-    if dtype not in spell.FLOATS or n is None or not 0 < n <= MOST:
+    if dtype not in render.FLOATS or n is None or not 0 < n <= MOST:
         return None
     text = Text()
     given = "x1[first + i]" if len(node.inputs) > 1 else f"{dtype}(1 if i % (n + 1) == 0 else 0)"

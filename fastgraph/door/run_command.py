@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 
-from fastgraph.door.opening import environment
+from fastgraph.door.import_hook import environment
 
 USAGE = """usage: python -m fastgraph run SCRIPT.py [ARGUMENT ...]
        python -m fastgraph run -m MODULE [ARGUMENT ...]

@@ -20,7 +20,7 @@ from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.joining import stack
 from fastgraph.ops.python_functions import communicated
-from fastgraph.replication import cluster, communication
+from fastgraph.replication import cluster, collectives
 from fastgraph.replication.reductions import ReduceOp, joined, per_replica, reduced
 from fastgraph.replication.strategy import Strategy, StrategyExtended
 
@@ -80,7 +80,7 @@ class CollectiveHints:
 class _Processes(StrategyExtended):
     """Values of processes brought together: one message for each dtype, in the order of the program."""
 
-    def __init__(self, strategy: Strategy, link: communication.Link, options: CommunicationOptions) -> None:
+    def __init__(self, strategy: Strategy, link: collectives.Link, options: CommunicationOptions) -> None:
         super().__init__(strategy)
         self._link, self.options = link, options
         self.should_checkpoint = self.should_save_summary = link.rank == 0
@@ -191,10 +191,10 @@ class MultiWorkerMirroredStrategy(Strategy):
 
     def __init__(self, cluster_resolver: Any = None, communication_options: Any = None) -> None:
         super().__init__()
-        world = communication.world()
+        world = collectives.world()
         cluster.check(flags.get("tf_config"), world.rank, world.size)
         options = communication_options or CommunicationOptions()
-        link = communication.link(options.timeout_seconds)
+        link = collectives.link(options.timeout_seconds)
         self._rank, self._size = link.rank, link.size
         self.cluster_resolver = cluster_resolver or cluster.resolver(link.rank, link.names)
         self.extended = _Processes(self, link, options)
