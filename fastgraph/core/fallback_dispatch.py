@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
+import itertools
+import threading
 import types
 from collections.abc import Callable
 from typing import Any
@@ -16,9 +17,19 @@ from typing import Any
 from fastgraph.core import api_dispatch, registry
 
 _global: list[GlobalOpDispatcher] = []
-#: Code that leads to `_asked` -> the function it was written into.
-_asking: dict[types.CodeType, types.FunctionType] = {}
+#: Code of public functions whose failing calls ask dispatchers.
+_asking: set[types.CodeType] = set()
 _of_function: dict[Any, list[OpDispatcher]] = {}
+
+
+class _Calls(threading.local):
+    """The arguments of the calls of public functions that this thread is in, while dispatchers may be asked."""
+
+    def __init__(self) -> None:
+        self.given: list[list[Any]] = []
+
+
+_calls = _Calls()
 
 
 class OpDispatcher:
@@ -156,33 +167,32 @@ def ask_about(function: object) -> None:
     signature = inspect.signature(function)
 
     def asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return _asked(function, args, kwargs)
+        given = _calls.given
+        given.append([*args, *kwargs.values()])
+        try:
+            return own(*args, **kwargs)
+        except (TypeError, ValueError):
+            found = _asked(function, args, kwargs)
+            if found is OpDispatcher.NOT_SUPPORTED:
+                raise
+            return found
+        finally:
+            given.pop()
 
-    code = api_dispatch.leading_code(
-        function, {"own": own, "asked": asked, "NOT_SUPPORTED": OpDispatcher.NOT_SUPPORTED},
-        "try:\n            return {own}(*args, **kwargs)\n        except (TypeError, ValueError):\n"
-        "            found = {asked}(args, kwargs)\n            if found is {NOT_SUPPORTED}:\n                raise\n"
-        "            return found",
-    )  # fmt: skip
-    function.__code__ = code
+    function.__code__ = api_dispatch.leading_code(function, {"asked": asked}, "return {asked}(args, kwargs)")
     function.__signature__ = signature  # type: ignore[attr-defined]
-    _asking[code] = function
+    _asking.add(function.__code__)
 
 
 def _asked(function: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return what dispatchers say of a call that has failed; NOT_SUPPORTED where a caller of ours is to ask instead."""
-    given = [*args, *kwargs.values()]
+    *around, given = _calls.given
     if not any(map(api_dispatch.is_foreign, given)):
         known = tuple(
             kind for own in _of_function.get(function, ()) if isinstance(own, _TypeBased) for kind in own.kinds
         )
         if not (_of_function.get(function) and (not known or any(isinstance(each, known) for each in given))):
             return OpDispatcher.NOT_SUPPORTED
-    frame: Any = sys._getframe(3)  # above this one, `asked` and the function itself
-    while frame is not None:
-        if frame.f_code in _asking:
-            outer = [*frame.f_locals["args"], *frame.f_locals["kwargs"].values()]
-            if any(map(api_dispatch.is_foreign, outer)):
-                return OpDispatcher.NOT_SUPPORTED
-        frame = frame.f_back
+    if any(map(api_dispatch.is_foreign, itertools.chain.from_iterable(around))):
+        return OpDispatcher.NOT_SUPPORTED
     return dispatch(function, args, kwargs)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import dis
 import re
 import types
 import weakref
@@ -23,6 +22,7 @@ from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.graph.trace import GraphTrace
 from fastgraph.ops import elementwise
 from fastgraph.staging import autograph
+from fastgraph.staging.autograph import source_code
 from fastgraph.staging.autograph.block_state import (
     at_line,
     is_tensor,
@@ -109,16 +109,17 @@ class Variable:
             del self.cell.cell_contents
 
 
-_stores: weakref.WeakKeyDictionary[types.CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
+_stores: weakref.WeakKeyDictionary[types.CodeType, set[str]] = weakref.WeakKeyDictionary()
 
 
-def _stored(code: types.CodeType) -> frozenset[str]:
-    """Return the free variables that a function, or one inside of it, sets: code says so where no source is kept."""
+def _stored(function: types.FunctionType) -> set[str]:
+    """Return the variables of outer functions that a function, or one inside of it, declares nonlocal."""
+    code = function.__code__
     known = _stores.get(code)
     if known is None:
-        own = {step.argval for step in dis.get_instructions(code) if step.opname in ("STORE_DEREF", "DELETE_DEREF")}
-        inner = (_stored(each) for each in code.co_consts if isinstance(each, types.CodeType))
-        known = _stores[code] = frozenset(code.co_freevars) & own.union(*inner)
+        tree = source_code.definition(function) if code.co_freevars else None
+        names = {name for node in ast.walk(tree or ast.Pass()) if isinstance(node, ast.Nonlocal) for name in node.names}
+        known = _stores[code] = names.intersection(code.co_freevars)
     return known
 
 
@@ -248,7 +249,7 @@ class Containers:
 
     def _variables(self, function: types.FunctionType) -> None:
         """Note what `function` sets by nonlocal, but for what the block's own state has."""
-        written = _stored(function.__code__) - self._simple
+        written = _stored(function) - self._simple
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             if name in written and id(cell) not in self._found:
                 scope = autograph.scope_of(function.__code__)
