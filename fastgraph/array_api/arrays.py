@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.array_api.dtypes import DEFAULTS, array, asarray, axes_of, named_rows, on, place, result_type, together
-from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api import arrays, shapes
@@ -23,7 +23,7 @@ def _extents(shape: Any) -> Any:
 
 
 def _filled(name: str, op: str) -> Callable[..., Any]:
-    def function(shape: Any, *, dtype: Any = None, device: str | None = None) -> Any:
+    def function(shape: Any, *, dtype: DType | None = None, device: str | None = None) -> Any:
         with on(device):
             return getattr(ops, op)(_extents(shape), FLOAT if dtype is None else as_dtype(dtype))
 
@@ -31,20 +31,20 @@ def _filled(name: str, op: str) -> Callable[..., Any]:
 
 
 def _filled_like(name: str, op: str) -> Callable[..., Any]:
-    def function(x: TensorLike, /, *, dtype: Any = None, device: str | None = None) -> Any:
+    def function(x: TensorLike, /, *, dtype: DType | None = None, device: str | None = None) -> Any:
         with on(device):
             return getattr(ops, op)(array(x), None if dtype is None else as_dtype(dtype))
 
     return named(function, name, f"Return the standard's `{name}`: of the shape of x. t[*s] -> dtype[*s].")
 
 
-def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: str | None = None) -> Any:
+def full(shape: Any, fill_value: Any, *, dtype: DType | None = None, device: str | None = None) -> Any:
     """Return a number in every place of a shape. -> dtype[*shape]."""
     with on(device):
         return ops.broadcast_to(asarray(fill_value, dtype=dtype), _extents(shape))
 
 
-def full_like(x: TensorLike, /, fill_value: Any, *, dtype: Any = None, device: str | None = None) -> Any:
+def full_like(x: TensorLike, /, fill_value: Any, *, dtype: DType | None = None, device: str | None = None) -> Any:
     """Return a number in every place of the shape of x. t[*s] -> dtype[*s]."""
     value = array(x)
     return full(ops.shape(value), fill_value, dtype=dtype or value.dtype, device=device)
@@ -66,7 +66,7 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
 
 
 def linspace(
-    start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: str | None = None, endpoint: bool = True
+    start: Any, stop: Any, /, num: int, *, dtype: DType | None = None, device: str | None = None, endpoint: bool = True
 ) -> Any:
     """Return num numbers from start to stop. -> dtype[num]."""
     kind = result_type(start, stop, 1.0) if dtype is None else as_dtype(dtype)

@@ -209,7 +209,7 @@ def _default(made: np.ndarray[Any, Any]) -> DType:
     return dtype
 
 
-def astype(x: Tensor, dtype: Any, /, *, copy: bool = True, device: str | None = None) -> Tensor:
+def astype(x: Tensor, dtype: DType, /, *, copy: bool = True, device: str | None = None) -> Tensor:
     """Return an array of another dtype. Raises: TypeError for complex numbers to be made real."""
     wanted, value = as_dtype(dtype), array(x)
     if value.dtype.is_complex and not (wanted.is_complex or wanted.is_bool):

@@ -119,7 +119,7 @@ def _annotations(cls: type) -> dict[str, Any]:
     return found
 
 
-def _with_defaults(cls: Any, for_spec: bool) -> list[inspect.Parameter]:
+def _with_defaults(cls: type[Any], for_spec: bool) -> list[inspect.Parameter]:
     """The constructor's parameters: after one with a default, those without have to be named."""
     found: list[inspect.Parameter] = []
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -143,7 +143,7 @@ class ExtensionTypeMeta(abc.ABCMeta):
             _add_spec(cls)
 
 
-def _check_class(cls: Any) -> None:
+def _check_class(cls: type[Any]) -> None:
     """Raise ValueError or TypeError for fields that cannot be."""
     own = inspect.get_annotations(cls)
     given = cls.__dict__.get("Spec", object)
@@ -175,7 +175,7 @@ def _check_class(cls: Any) -> None:
                 converted(default, kind, f"default value for {name}")
 
 
-def _add_spec(cls: Any) -> None:
+def _add_spec(cls: type[Any]) -> None:
     """Make `cls.Spec`, of the specs of its bases and what the class says of its own."""
     bases = [base.__dict__["Spec"] for base in cls.__bases__ if isinstance(base, ExtensionTypeMeta)]
     namespace: dict[str, Any] = {"value_type": cls, "__module__": cls.__module__}

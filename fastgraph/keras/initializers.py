@@ -64,7 +64,7 @@ __getattr__, __dir__ = lookup("keras.initializers")
 class Initializer:
     """The base of initializers: `__call__(shape, dtype)` gives values. Source: tf.keras.initializers.Initializer."""
 
-    def __call__(self, shape: Any, dtype: Any = None, **kwargs: Any) -> Tensor:  # subclasses may take DTypes alone
+    def __call__(self, shape: SizeLike, dtype: Any = None, **kwargs: Any) -> Tensor:  # subclasses may take DTypes alone
         """Return values of this shape and dtype."""
         raise NotImplementedError("Initializer subclasses must implement the `__call__()` method.")
 
@@ -108,7 +108,7 @@ class Zeros(Initializer):
                [0, 0]], dtype=int32)>
     """
 
-    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+    def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return zeros."""
         zeros_now: Tensor = creation.zeros(_part(shape, kwargs), _numeric(dtype))
         return zeros_now
@@ -117,7 +117,7 @@ class Zeros(Initializer):
 class Ones(Initializer):
     """All 1. Raises ValueError for strings. Source: tf.keras.initializers.Ones."""
 
-    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+    def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return ones."""
         ones_now: Tensor = creation.ones(_part(shape, kwargs), _numeric(dtype))
         return ones_now
@@ -129,7 +129,7 @@ class Constant(Initializer):
     def __init__(self, value: TensorLike = 0) -> None:
         self.value = value
 
-    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+    def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return the value, repeated; of as many elements as the shape has, in that shape."""
         return constant_of(self.value, as_dtype(dtype or backend.floatx()), _part(shape, kwargs))
 
@@ -152,7 +152,7 @@ class ConstantOfAnyType(Constant):
             )
         super().__init__(value)
 
-    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+    def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return the value, repeated; of as many elements as the shape has, in that shape."""
         return constant_of(self.value, dtype, _part(shape, kwargs, "Constant"))
 
@@ -163,7 +163,7 @@ class Identity(Initializer):
     def __init__(self, gain: float = 1.0) -> None:
         self.gain = gain
 
-    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+    def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return the identity matrix times the gain."""
         dims = _dims(_part(shape, kwargs, "Identity"))
         if len(dims) != 2:
@@ -203,7 +203,7 @@ class RandomUniform(_Random):
         self.minval = minval
         self.maxval = maxval
 
-    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+    def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return draws."""
         wanted, dims = _numeric(dtype), _dims(_part(shape, kwargs))
         if wanted.is_integer:
@@ -225,7 +225,7 @@ class RandomNormal(_Random):
         self.mean = mean
         self.stddev = stddev
 
-    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+    def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return draws."""
         return _as(self.generator().normal(self.mean, self.stddev, _dims(_part(shape, kwargs))), _floating(dtype))
 
@@ -246,7 +246,7 @@ class _AsOps(_Random):
 class UniformDraws(_AsOps, RandomUniform):
     """Even between minval and maxval, by the draws of tf.random.uniform. Source: tf.random_uniform_initializer."""
 
-    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+    def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return draws."""
         return self._draw("uniform", _part(shape, kwargs), self.minval, self.maxval, _numeric(dtype))
 
@@ -254,7 +254,7 @@ class UniformDraws(_AsOps, RandomUniform):
 class NormalDraws(_AsOps, RandomNormal):
     """Normal with `mean` and `stddev`, by the draws of tf.random.normal. Source: tf.random_normal_initializer."""
 
-    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+    def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return draws."""
         return self._draw("normal", _part(shape, kwargs), self.mean, self.stddev, _floating(dtype))
 
@@ -262,7 +262,7 @@ class NormalDraws(_AsOps, RandomNormal):
 class TruncatedNormal(RandomNormal):
     """Normal, but within two `stddev` of `mean`. Source: tf.keras.initializers.TruncatedNormal."""
 
-    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+    def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return draws."""
         return _as(
             self.mean + self.stddev * _truncated(self.generator(), _dims(_part(shape, kwargs))), _floating(dtype)
@@ -295,7 +295,7 @@ class VarianceScaling(_Random):
         self.mode = mode
         self.distribution = distribution
 
-    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+    def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return draws."""
         wanted, dims = _floating(dtype), _dims(_part(shape, kwargs))
         fan_in, fan_out = fans(_dims(shape))  # of the whole, whose part this may be
@@ -371,7 +371,7 @@ class Orthogonal(_Random):
         super().__init__(seed)
         self.gain = gain
 
-    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+    def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return Q of the QR factors of draws."""
         wanted, dims = _floating(dtype), _dims(_part(shape, kwargs, "Orthogonal"))
         if len(dims) < 2:
@@ -447,7 +447,7 @@ _TABLE: dict[str, Any] = {
 _TABLE |= {kind.__name__: kind for kind in _TABLE.values()}
 
 
-def _dims(shape: Any) -> tuple[int, ...]:
+def _dims(shape: SizeLike) -> tuple[int, ...]:
     """A shape as a tuple of lengths. Raises ValueError for one that is not all known."""
     lengths = shape.as_list() if hasattr(shape, "as_list") else np.asarray(shape).reshape(-1).tolist()
     if any(n is None for n in lengths):

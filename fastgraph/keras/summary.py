@@ -9,6 +9,7 @@ from fastgraph.core.base import nesting
 
 if TYPE_CHECKING:
     from fastgraph.keras.layers.base import Layer
+    from fastgraph.keras.models import Model
 
 _LENGTH = 65
 _POSITIONS = (0.45, 0.85, 1.0)
@@ -18,7 +19,7 @@ _HEADINGS = ("Layer (type)", "Output Shape", "Param #")
 _UNITS = ("Byte", "KB", "MB", "GB", "TB", "PB")
 
 
-def table(model: Any, line_length: int | None = None, positions: Sequence[float] | None = None) -> Iterator[str]:
+def table(model: Model, line_length: int | None = None, positions: Sequence[float] | None = None) -> Iterator[str]:
     """Yield the lines of the table; a functional model that is no chain has a column of where inputs come from."""
     network = model._network
     connected = network is not None and not network.is_chain()
@@ -44,7 +45,7 @@ def table(model: Any, line_length: int | None = None, positions: Sequence[float]
     yield "_" * length
 
 
-def _shape_text(model: Any, layer: Layer) -> str:
+def _shape_text(model: Model, layer: Layer) -> str:
     """The output shape: of a layer in a Sequential or functional model, or a model; else "multiple"."""
     if model._network is not None and layer._nodes:
         outputs = layer._nodes[0].outputs

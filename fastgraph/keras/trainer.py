@@ -21,7 +21,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras import data_adapters, optimizers
 from fastgraph.keras.callback_list import CallbackList, History
-from fastgraph.keras.compile_utils import CompiledLoss, CompiledMetrics
+from fastgraph.keras.compile_arguments import CompiledLoss, CompiledMetrics
 from fastgraph.keras.data_adapters import Examples, Source, source_of, unpacked
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.optimizers.base import Optimizer

@@ -26,7 +26,7 @@ iinfo, issubdtype = np.iinfo, np.issubdtype
 MAX_NDMIN = 32
 
 
-def array(val: TensorLike, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Tensor:
+def array(val: TensorLike, dtype: DTypeLike | None = None, copy: bool = True, ndmin: int = 0) -> Tensor:
     """Return a tensor of NumPy's dtype for a value, or of `dtype`, of at least `ndmin` axes.
 
     Raises: ValueError for more of them than 32.
@@ -94,7 +94,7 @@ ones_like = _like("ones_like", "ones_like")
 zeros_like = _like("zeros_like", "zeros_like")
 
 
-def full(shape: Any, fill_value: TensorLike, dtype: Any = None) -> Tensor:
+def full(shape: Any, fill_value: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
     """Return a value broadcast to a shape. -> dtype[*shape]."""
     return ops.broadcast_to(tensor(fill_value, dtype), ops.reshape(ops.cast(shape, "int64"), [-1]))
 
@@ -120,7 +120,7 @@ def full_like(
     return ops.broadcast_to(tensor(fill_value, dtype or x.dtype), ops.shape(x))
 
 
-def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = float) -> Tensor:
+def eye(N: Any, M: Any = None, k: int = 0, dtype: DTypeLike = float) -> Tensor:
     """Return an N x M matrix with ones on diagonal k."""
     kind = dtype_argument(dtype) or "float32"
     rows, columns, k = int(N), int(M or N), int(k)
@@ -156,7 +156,7 @@ tril = _triangle("tril", lambda distance, k: distance <= k)
 triu = _triangle("triu", lambda distance, k: distance >= k)
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None = None) -> Tensor:
     """Return numbers from start (0) up to stop in steps. -> dtype[n]. Raises: ValueError for a step of 0."""
     refuse(not step, "step must be non-zero.")
     given = [start, step] if stop is None else [start, step, stop]
@@ -173,7 +173,7 @@ def linspace(
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
-    dtype: Any = float,
+    dtype: DTypeLike = float,
     axis: int = 0,
 ) -> Tensor | Any:
     """Return num numbers from start to stop along a new axis, and if asked their distance.

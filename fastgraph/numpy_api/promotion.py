@@ -167,7 +167,7 @@ def type_of_two(a: TensorLike, b: TensorLike) -> DType:
     return numpy_type([a, b])
 
 
-def _numpy_dtype(dtype: Any) -> Any:
+def _numpy_dtype(dtype: DTypeLike) -> Any:
     return dtype.numpy_dtype if isinstance(dtype, DType) else np.dtype(dtype)
 
 
@@ -238,7 +238,7 @@ def is_inexact(dtype: DType) -> bool:
     return np.issubdtype(dtype.numpy_dtype, np.inexact)
 
 
-def tensor(value: TensorLike, dtype: Any = None) -> Tensor:
+def tensor(value: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
     """A value as a tensor: of NumPy's dtype for it, or cast to `dtype`."""
     kind = dtype_argument(dtype)
     if isinstance(value, WeakTensor):

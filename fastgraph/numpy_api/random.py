@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, SupportsInt
 
+from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor
@@ -63,7 +64,7 @@ def poisson(lam: TensorLike = 1.0, size: SizeLike = None) -> Tensor:
     return _drawn("poisson", _extents(size), lam, dtype="int64")
 
 
-def randint(low: Any, high: Any = None, size: Any = None, dtype: Any = "int64") -> Tensor:
+def randint(low: Any, high: Any = None, size: Any = None, dtype: DTypeLike = "int64") -> Tensor:
     """Return integers of [low, high), of [0, low) without `high`.
 
     Raises: ValueError for other dtypes than int32 and int64.

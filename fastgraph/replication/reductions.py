@@ -41,7 +41,11 @@ class ReduceOp(enum.Enum):
         return ReduceOp[aggregation.name]
 
 
-def way(reduce_op: Any) -> ReduceOp:
+#: A ReduceOp, or its name.
+Way = ReduceOp | str
+
+
+def way(reduce_op: Way) -> ReduceOp:
     """Return a ReduceOp, which may be given by its name. Raises ValueError for a name of none, TypeError for others."""
     if isinstance(reduce_op, str):
         return ReduceOp(reduce_op.upper())
@@ -122,13 +126,13 @@ class CrossDeviceOps:
     Source: tf.distribute.CrossDeviceOps.
     """
 
-    def reduce(self, reduce_op: Any, per_replica_value: Any, destinations: Any, options: object = None) -> Any:
+    def reduce(self, reduce_op: Way, per_replica_value: Any, destinations: Any, options: object = None) -> Any:
         """Return the sum or mean of a value over its replicas."""
         values = per_replica(per_replica_value)
         return per_replica_value if values is None else reduced(way(reduce_op), values)
 
     def batch_reduce(
-        self, reduce_op: Any, value_destination_pairs: Sequence[tuple[Any, Any]], options: object = None
+        self, reduce_op: Way, value_destination_pairs: Sequence[tuple[Any, Any]], options: object = None
     ) -> list[Any]:
         """Return what `reduce` gives for each pair."""
         return [self.reduce(reduce_op, value, where, options) for value, where in value_destination_pairs]
@@ -141,7 +145,7 @@ class ReductionToOneDevice(CrossDeviceOps):
         self.reduce_to_device = reduce_to_device
         self._accumulate = accumulation_fn
 
-    def reduce(self, reduce_op: Any, per_replica_value: Any, destinations: Any, options: object = None) -> Any:
+    def reduce(self, reduce_op: Way, per_replica_value: Any, destinations: Any, options: object = None) -> Any:
         """Return the sum, by `accumulation_fn` if one was given, or mean of a value over its replicas."""
         values = per_replica(per_replica_value)
         if self._accumulate is None or values is None:

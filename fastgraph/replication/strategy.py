@@ -35,6 +35,7 @@ from fastgraph.replication.input import DistributedDataset, Sharing, one_each, o
 from fastgraph.replication.reductions import (
     CrossDeviceOps,
     ReduceOp,
+    Way,
     joined,
     per_replica,
     reduce_any,
@@ -141,7 +142,7 @@ class StrategyExtended:
         check_between(self._strategy)
         return self._strategy._each(fn, args, dict(kwargs or {}))
 
-    def reduce_to(self, reduce_op: Any, value: Any, destinations: object, options: object = None) -> Any:
+    def reduce_to(self, reduce_op: Way, value: Any, destinations: object, options: object = None) -> Any:
         """Return the sum or mean of a value over the replicas. Raises RuntimeError on a replica."""
         check_between(self._strategy)
         if per_replica(value) is not None:
@@ -149,7 +150,7 @@ class StrategyExtended:
         return reduce_any(way(reduce_op), value, self._num_replicas_in_sync)
 
     def batch_reduce_to(
-        self, reduce_op: Any, value_destination_pairs: Iterable[tuple[Any, Any]], options: object = None
+        self, reduce_op: Way, value_destination_pairs: Iterable[tuple[Any, Any]], options: object = None
     ) -> list[Any]:
         """Return what `reduce_to` gives for each pair."""
         return [self.reduce_to(reduce_op, value, where, options) for value, where in value_destination_pairs]
@@ -323,7 +324,7 @@ class Strategy:
         finally:
             self._made = before
 
-    def reduce(self, reduce_op: Any, value: Any, axis: Any = None) -> Any:
+    def reduce(self, reduce_op: Way, value: Any, axis: Any = None) -> Any:
         """Return the sum or mean of the replicas' values; with `axis`, over that axis of theirs as well.
 
         Raises ValueError for the sum of what is one value for all replicas.

@@ -12,7 +12,7 @@ from fastgraph.core import registry as primitives
 from fastgraph.core.base import nesting
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.tape.gradient_tape import UnconnectedGradients, is_trainable, is_variable
+from fastgraph.core.tape.gradient_tape import Unconnected, UnconnectedGradients, is_trainable, is_variable
 from fastgraph.core.tensor import Tensor, convert
 
 
@@ -58,7 +58,7 @@ class ForwardAccumulator(ForwardRecorder):
                 )
             self.hold(item, given)
 
-    def jvp(self, primals: Any, unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
+    def jvp(self, primals: Any, unconnected_gradients: Unconnected = UnconnectedGradients.NONE) -> Any:
         """The tangents of Tensors or Variables that were computed in the context, in their structure.
 
         What does not depend on the accumulator's primals has None, or zeros with unconnected_gradients "zero". Nothing

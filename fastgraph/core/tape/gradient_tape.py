@@ -33,6 +33,10 @@ class UnconnectedGradients(enum.Enum):
     ZERO = "zero"
 
 
+#: An UnconnectedGradients, or its value.
+Unconnected = UnconnectedGradients | str
+
+
 class GradientTape(Tape):
     """Records ops for automatic differentiation. Source: tf.GradientTape.
 
@@ -137,24 +141,24 @@ class GradientTape(Tape):
 
     @overload
     def jacobian(
-        self, target: Any, sources: list[Any], unconnected_gradients: Any = UnconnectedGradients.NONE,
+        self, target: Any, sources: list[Any], unconnected_gradients: Unconnected = UnconnectedGradients.NONE,
         parallel_iterations: int | None = None, experimental_use_pfor: bool = True,
     ) -> list[Tensor | Any]: ...  # fmt: skip
     @overload
     def jacobian(
-        self, target: Any, sources: Tensor | HasTensor, unconnected_gradients: Any = UnconnectedGradients.NONE,
+        self, target: Any, sources: Tensor | HasTensor, unconnected_gradients: Unconnected = UnconnectedGradients.NONE,
         parallel_iterations: int | None = None, experimental_use_pfor: bool = True,
     ) -> Tensor | Any: ...  # fmt: skip
     @overload
     def jacobian(
-        self, target: Any, sources: Any, unconnected_gradients: Any = UnconnectedGradients.NONE,
+        self, target: Any, sources: Any, unconnected_gradients: Unconnected = UnconnectedGradients.NONE,
         parallel_iterations: int | None = None, experimental_use_pfor: bool = True,
     ) -> Any: ...  # fmt: skip
     def jacobian(
         self,
         target: Any,
         sources: Any,
-        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        unconnected_gradients: Unconnected = UnconnectedGradients.NONE,
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Any:
@@ -213,7 +217,7 @@ class GradientTape(Tape):
         self,
         target: Tensor,
         source: Tensor,
-        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        unconnected_gradients: Unconnected = UnconnectedGradients.NONE,
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Tensor:
