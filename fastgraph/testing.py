@@ -17,6 +17,7 @@ from fastgraph.core.base import nesting  # the second: values have their operato
 from fastgraph.core.tape.gradient_tape import GradientTape, is_variable
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import EagerTensor, Tensor, as_array, convert
+from fastgraph.staging.function_decorator import function
 
 __getattr__, __dir__ = lookup("testing")
 
@@ -172,7 +173,6 @@ def compare_modes(
     args: tensors, arrays or numbers. With `gradients` the sum of the floating outputs is differentiated for the
     floating tensors among `args`, in both modes. Raises AssertionError.
     """
-    function = _function()
     tensors = [given if isinstance(given, Tensor) or is_variable(given) else convert(given) for given in args]
     eager = f(*tensors)
     staged = function(f)
@@ -195,13 +195,6 @@ def _gradients(f: Callable[..., Any], args: Sequence[Any], sources: list[Any]) -
         outputs = [reduce_sum(y) for y in nesting.flatten(f(*args)) if convert(y).dtype.is_floating]
     found = tape.gradient(outputs, sources, unconnected_gradients="zero")
     return [convert(g) for g in found]
-
-
-def _function() -> Callable[..., Any]:
-    """`function`, which only this check needs."""
-    from fastgraph.staging.function_decorator import function
-
-    return function
 
 
 __all__ = ["assert_close", "check_gradients", "compare_modes"]

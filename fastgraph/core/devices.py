@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastgraph.core.base.logger import get_logger
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import EagerTensor, Tensor, current_state, from_array, place_by, register_slot
 from fastgraph.errors import InvalidArgumentError
@@ -216,8 +217,6 @@ def placed(name: str) -> str:
         if elsewhere or not _soft_placement:
             raise
         if name not in _told:
-            from fastgraph.core.base.logger import get_logger
-
             _told.add(name)
             get_logger().warning("There is no device %s: the CPU stands for it.", name)
         return CPU
@@ -299,8 +298,6 @@ def copy_to(tensor: Tensor, name: str) -> Tensor:
         return tensor
     method = name.partition(":")[0].lower()
     if method not in _warned:
-        from fastgraph.core.base.logger import get_logger
-
         _warned.add(method)
         caller = sys._getframe(1)  # the methods are compiled and have no frame of their own
         get_logger().warning(

@@ -20,6 +20,7 @@ from fastgraph.core.name_scopes import current_scope, name_scope
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.graph import captures, ir
 from fastgraph.graph.differentiate import entering
+from fastgraph.ops.control_dependencies import control_dependencies
 from fastgraph.state.resource_handles import ResourceHandle
 
 if TYPE_CHECKING:
@@ -488,8 +489,6 @@ class Graph:
 
         Raises TypeError for what is neither tensor nor operation. Source: tf.Graph.control_dependencies.
         """
-        from fastgraph.ops.control_dependencies import control_dependencies
-
         return control_dependencies(control_inputs)
 
     @contextmanager

@@ -305,12 +305,11 @@ class Executable:
             kernel_service.expect()
             with importing:  # here: a first result by the ops' bodies does not wait for it
                 from fastgraph.compiler.assemble import assemble
-                from fastgraph.compiler.program.program import kernel_steps
                 from fastgraph.runtime.schedule import Planner
             graph = self.graph
             with resting:
                 program = assemble(graph, version.shapes, version.refused)
-            specs = list(dict.fromkeys([step.kernel for step in kernel_steps(program)]))
+            specs = list(dict.fromkeys([step.kernel for step in program.kernel_steps()]))
             handles = dict(zip(specs, kernel_service.request(specs), strict=True))
             version.planner = Planner(lambda spec: handles[spec].address)
             version.program = program
@@ -344,10 +343,8 @@ class Executable:
         told = all(h.told for s, h in (version.handles or {}).items() if s in failed)
         if not failed or version.program is None:
             return False
-        with importing:
-            from fastgraph.compiler.program.program import kernel_steps
         with self._lock:
-            nodes = {n for step in kernel_steps(version.program) if step.kernel in failed for n in step.nodes}
+            nodes = {n for step in version.program.kernel_steps() if step.kernel in failed for n in step.nodes}
             if nodes <= version.refused:
                 return False
             version.refused |= nodes

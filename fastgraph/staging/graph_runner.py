@@ -10,50 +10,23 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastgraph._tape import watch_accessed
-from fastgraph.core.base.deferred_signals import deferred
-from fastgraph.core.base.locks import Lock, importing
+from fastgraph.core.base.locks import Lock
 from fastgraph.core.tensor import bind, current_state, get_slot
 from fastgraph.graph import recursive_calls
 from fastgraph.graph.differentiate import Derivative, closed, derive, differentiable, extended
-from fastgraph.graph.interpreter import interpret
 from fastgraph.graph.ir import Graph, Value
-from fastgraph.graph.passes import optimize
 from fastgraph.graph.structural_ops import CALL
 from fastgraph.graph.trace import GraphTrace
+from fastgraph.runtime.executable import Executable, Origin
 from fastgraph.staging.fast_call import Recording, followed
-
-Executable = Callable[[list[Any]], list[Any]]
-
-
-class Interpreted:
-    """An executable that interprets its optimised graph: what is used where the compiler is not built."""
-
-    host_steps = 0
-    is_compiled = False
-
-    def __init__(self, graph: Graph, name: str = "") -> None:
-        self.graph = optimize.optimise(graph)
-
-    def __call__(self, inputs: list[Any]) -> list[Any]:
-        """Run the graph."""
-        return interpret(self.graph, inputs)
 
 
 def make_executable(graph: Graph, name: str, origin: tuple[Runner, Sequence[Value]] | None) -> Executable:
     """Return what runs `graph`: the compiler's executable. For `origin` see Runner."""
-    try:
-        with importing, deferred:
-            from fastgraph.runtime import executable
-    except ImportError:
-        return Interpreted(graph, name)
     if origin is None:
-        return executable.Executable(graph, name)
+        return Executable(graph, name)
     runner, values = origin
-
-    def compiled() -> list[executable.Executable]:
-        return [each for each in runner._executables.values() if isinstance(each, executable.Executable)]
-
-    return executable.Executable(graph, name, executable.Origin(compiled, values))
+    return Executable(graph, name, Origin(lambda: list(runner._executables.values()), values))
 
 
 recursive_calls.executables = lambda graph, name: make_executable(graph, name, None)

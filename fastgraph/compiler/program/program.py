@@ -185,6 +185,10 @@ class Program:
         """Numbers of the graph's nodes, the same for those that give the same for the same shapes."""
         return alike_nodes(self.graph)
 
+    def kernel_steps(self) -> list[KernelStep]:
+        """The steps of the program, and of those inside it, that run kernels."""
+        return [s for each in programs(self) for s in each.steps if isinstance(s, KernelStep)]
+
 
 def programs(program: Program) -> list[Program]:
     """A program and those inside it."""
@@ -196,8 +200,3 @@ def programs(program: Program) -> list[Program]:
             found += [*programs(step.cond_program), *programs(step.body_program)]
             found += programs(step.burst_program) if step.burst_program is not None else []
     return found
-
-
-def kernel_steps(program: Program) -> list[KernelStep]:
-    """The steps of a program, and of those inside it, that run kernels."""
-    return [s for each in programs(program) for s in each.steps if isinstance(s, KernelStep)]

@@ -21,12 +21,11 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
+from fastgraph.compiler.program.kernel_spec import KernelSpec
 from fastgraph.compiler.store import background_scheduling
-
-if TYPE_CHECKING:
-    from fastgraph.compiler.store.kernel_store import Store
+from fastgraph.compiler.store.kernel_store import Store
 
 _HEAD = struct.Struct("<QQ")  # bytes of JSON, bytes of code after it
 
@@ -107,8 +106,6 @@ class _KernelCompiler:
 
     def store(self, request: dict[str, Any]) -> Store:
         """The store that a kernel belongs into."""
-        from fastgraph.compiler.store.kernel_store import Store
-
         place = tuple(request["store"])
         if place not in self._stores:
             directory, limit, key_file, copied = place
@@ -141,7 +138,6 @@ class _KernelCompiler:
 
     def _compile(self, request: dict[str, Any], answer: dict[str, Any]) -> bytes:
         from fastgraph.compiler.cpu import object_code
-        from fastgraph.compiler.program.kernel_spec import KernelSpec
 
         spec = KernelSpec(
             request["source"], tuple(request["buffer_types"]), request["n_sizes"], tuple(request["imports"])

@@ -5,7 +5,10 @@ Rule: a message reads `WARNING:tensorflow:...` on standard error, unless the pro
 
 from __future__ import annotations
 
-import logging
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import logging
 
 _NAME = "tensorflow"
 
@@ -15,6 +18,8 @@ def get_logger() -> logging.Logger:
 
     It gets a handler of its own if neither it nor the root logger has one by then.
     """
+    import logging  # most programs get no message
+
     logger = logging.getLogger(_NAME)
     if not logger.handlers and not logging.getLogger().handlers:
         handler = logging.StreamHandler()

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import use_trace
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
@@ -96,8 +97,6 @@ _OTHER = frozenset({"resource", "string", "variant"})
 def _at_once(node: Node, inputs: tuple[Value, ...], into: Graph) -> list[Value]:
     """Append what a loop adds up; return its results."""
     from fastgraph.graph.vectorized_map import Part, Run
-    from fastgraph.ops.creation import range_
-    from fastgraph.ops.reduction import reduce_sum
 
     body, n = node.attrs["body_graph"], node.attrs["n_carried"]
 
@@ -110,13 +109,13 @@ def _at_once(node: Node, inputs: tuple[Value, ...], into: Graph) -> list[Value]:
             if each.outputs[0] in body.outputs[1:]:
                 k = 1 - each.inputs.index(body.inputs[body.outputs.index(each.outputs[0])])
                 rows = self.full(parts[k], each.inputs[k].aval)
-                return [Part(add(parts[1 - k].tensor, reduce_sum(rows, 0)), False)]
+                return [Part(add(parts[1 - k].tensor, public_function("reduce_sum")(rows, 0)), False)]
             return super().node(each, parts)
 
     trace = GraphTrace(node.name)
     with use_trace(trace):
         arguments: list[Any] = [trace.add_input(value.aval, f"x{i}") for i, value in enumerate(inputs)]
-        left = Part(add(range_(arguments[0]), 1), True)
+        left = Part(add(public_function("range")(arguments[0]), 1), True)
         parts = [left, *[Part(tensor, False) for tensor in arguments[1:]]]
         made = AllIterations(arguments[0]).graph(body, parts)
         results = [zeros_like(arguments[0]), *[part.tensor for part in made[1:n]]]

@@ -31,6 +31,7 @@ from fastgraph.keras.layers.recurrent_cells import (
     dropped,
     initial_states,
 )
+from fastgraph.keras.layers.serialization import deserialize
 from fastgraph.ops.comparison import not_equal
 from fastgraph.ops.elementwise import cast, zeros_like
 from fastgraph.ops.gathering import where
@@ -128,8 +129,6 @@ class StackedRNNCells(Layer):
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
         """Return the layer that `get_config` described."""
-        from fastgraph.keras.layers.serialization import deserialize
-
         return cls(**{**config, "cells": [deserialize(cell, custom_objects) for cell in config["cells"]]})
 
 
@@ -370,8 +369,6 @@ class RNN(Layer):
     def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
         """Return the layer that `get_config` described."""
         if cls is RNN and isinstance(config.get("cell"), dict):
-            from fastgraph.keras.layers.serialization import deserialize
-
             config = {**config, "cell": deserialize(config["cell"], custom_objects)}
         return cls(**config)
 

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from fastgraph.keras import identifiers
+from fastgraph.keras import identifiers, layers
 from fastgraph.keras.layers.core import TFOpLambda
 
 
@@ -21,7 +21,7 @@ def serialize(layer: Any) -> dict[str, Any]:
 
 def deserialize(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
     """Return the layer of a config. Raises ValueError for a class that is unknown."""
-    from fastgraph.keras import layers, models
+    from fastgraph.keras import models
 
     name = config.get("registered_name") or config["class_name"]
     own: dict[str, Any] = {"TFOpLambda": TFOpLambda, "Functional": models.Model, "Model": models.Model}
