@@ -20,6 +20,7 @@ from fastgraph.core.name_scopes import current_scope, name_scope
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.graph import captures, ir
 from fastgraph.graph.differentiate import entering
+from fastgraph.graphdef.default_graph import DefaultGraphTrace
 from fastgraph.ops.control_dependencies import control_dependencies
 from fastgraph.state.resource_handles import ResourceHandle
 
@@ -198,8 +199,6 @@ class Graph:
     def trace(self) -> GraphTrace:
         """The trace that builds the graph; of a graph that has none, a new one."""
         if self.ir.trace is None:
-            from fastgraph.graphdef.default_graph import DefaultGraphTrace
-
             self.ir.trace = DefaultGraphTrace(self.ir)
         found: GraphTrace = self.ir.trace
         return found

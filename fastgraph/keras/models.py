@@ -18,6 +18,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import current_scope
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
+from fastgraph.keras import weight_files
 from fastgraph.keras.functional import Network, rebuilt
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training, each_once, parameters_of, specs_of, traced_specs
@@ -304,8 +305,6 @@ class Model(Trainer, Layer):
         .npz NumPy's, with .safetensors (needs safetensors), with .weights.h5 a file that Keras 3 reads (needs h5py).
         Raises ValueError for a model without weights yet.
         """
-        from fastgraph.keras import weight_files
-
         weight_files.save_weights(self, filepath, overwrite, save_format, options)
 
     def load_weights(
@@ -319,8 +318,6 @@ class Model(Trainer, Layer):
         """
         if skip_mismatch or by_name:
             raise NotBuiltError("load_weights takes all weights, in order: skip_mismatch and by_name are not built.")
-        from fastgraph.keras import weight_files
-
         return weight_files.load_weights(self, filepath, options)
 
     def save(
