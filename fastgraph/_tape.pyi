@@ -102,7 +102,7 @@ class Tape(Records):
         """Number of tensors and attributes kept for the walk back."""
     @property
     def places_without_gradient(self) -> list[tuple[str, str]]:
-        """Of each of these ops, where the user's program applied it first."""
+        """Return where the user's program applied each of these ops first."""
     def pause(self) -> int:
         """Stop recording; `with tape` goes on. Raises ValueError if it does not record."""
     def forget(self) -> None:

@@ -112,7 +112,7 @@ class TensorArray:
         return self._now(True)._type_spec  # type: ignore[union-attr]
 
     def _parts(self) -> tuple[Any, ...]:
-        """Its tensors, as `_type_spec` takes it apart."""
+        """The tensors, as `_type_spec` takes it apart."""
         if not self._infer_shape and (self._element_shape is None or None in self._element_shape):
             pieces = parts_of(self._entries, self._dtype)
             return (*pieces, self.size()) if self._dynamic_size else pieces
@@ -144,7 +144,7 @@ class TensorArray:
         return self
 
     def grad(self, source: object, flow: object = None, name: str | None = None) -> TensorArray:
-        """Not supported: tapes see the entries. Raises NotImplementedError."""
+        """Raise NotImplementedError: tapes see the entries."""
         raise NotImplementedError(
             "TensorArray.grad is not supported when executing eagerly; eager's gradient implementation does not use"
             "/need this function to compute gradients of operations that use TensorArrays."
@@ -384,7 +384,7 @@ class TensorArray:
 
 
 def _unwritten(count: int) -> list[None]:
-    """So many entries that were never written. Raises ResourceExhaustedError where they find no room."""
+    """Make so many entries that were never written. Raises ResourceExhaustedError where they find no room."""
     try:
         return [None] * count
     except (MemoryError, OverflowError):

@@ -56,7 +56,7 @@ def _rank(indices: Tensor | RaggedTensor) -> int:
 
 
 def _gathered(params: object, indices: Any, axis: int, batches: int) -> Any:
-    """As gather_ragged, axes counted from the front."""
+    """gather_ragged with axes counted from the front."""
     if not isinstance(params, RaggedTensor) and not isinstance(indices, RaggedTensor):
         return gather(params, indices, axis=axis, batch_dims=batches)
     if axis == 0:

@@ -26,7 +26,7 @@ def _unary(name: str) -> Any:
 
 
 def _logical(name: str, reflected: bool = False) -> Any:
-    """Of bools the logical operator, of integers that of their bits."""
+    """The logical operator of bools, that of their bits of integers."""
 
     def operate(self: Any, other: object) -> Any:
         full = f"math.logical_{name}" if self.dtype.is_bool else f"bitwise.bitwise_{name}"

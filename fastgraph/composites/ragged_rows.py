@@ -218,7 +218,7 @@ def _masked(data: RaggedTensor, mask: RaggedTensor) -> Any:
 
 
 def coordinates(rt: RaggedTensor) -> list[Any]:
-    """Of each innermost value, its place along the first axis and along each ragged one."""
+    """The place of each innermost value along the first axis and along each ragged one."""
     found: list[Any] = []
     for level in levels(rt):
         rows = level.value_rowids()

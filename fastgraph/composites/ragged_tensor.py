@@ -427,7 +427,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
 
     @property
     def aval(self) -> Any:
-        """No one tensor stands for it: raises ValueError as its conversion to a tensor does."""
+        """Raise ValueError as its conversion to a tensor does: no one tensor stands for it."""
         raise unsupported(self)
 
     def __fg_tensor__(self, dtype: DType | None = None) -> RaggedTensor:

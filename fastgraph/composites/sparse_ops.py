@@ -79,7 +79,7 @@ def take(rows: Any, places: Any) -> Any:
 
 
 def groups_of_equal(rows: Tensor) -> tuple[Any, Any]:
-    """Of sorted rows i64[n, rank]: (the first row of each group of equal ones, each row's group i64[n])."""
+    """Return of sorted rows i64[n, rank]: (the first row of each group of equal ones, each row's group i64[n])."""
     first = ones([minimum(shape(rows)[0], 1)], "bool")
     starts = join([first, reduce_any(not_equal(rows[1:], rows[:-1]), 1)], 0)
     return boolean_mask(rows, starts), cumsum(cast(starts, int64)) - 1

@@ -295,7 +295,7 @@ def ragged_cross(inputs: Sequence[Any], name: str | None = None) -> RaggedTensor
 def ragged_cross_hashed(
     inputs: Sequence[Any], num_buckets: TensorLike = 0, hash_key: TensorLike | None = None, name: str | None = None
 ) -> RaggedTensor:
-    """As `ragged_cross`, each choice as the number of a bucket; 0 for all numbers. -> RaggedTensor i64[n, (k)].
+    """`ragged_cross` with each choice as the number of a bucket; 0 for all numbers. -> RaggedTensor i64[n, (k)].
 
     Source: tf.ragged.cross_hashed.
     """

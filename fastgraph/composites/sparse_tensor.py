@@ -194,7 +194,7 @@ class SparseTensor(CompositeTensor):
 
     @property
     def aval(self) -> Any:
-        """No one tensor stands for it: raises ValueError as its conversion to a tensor does."""
+        """Raise ValueError as its conversion to a tensor does: no one tensor stands for it."""
         raise unsupported(self)
 
     def __fg_tensor__(self, dtype: DType | None = None) -> SparseTensor:

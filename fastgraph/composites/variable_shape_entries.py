@@ -23,7 +23,7 @@ WIDTH = 2 + MOST_DIMENSIONS  # of a row of places
 
 
 def nothing(dtype: DType) -> Any:
-    """No numbers, of which there may be more."""
+    """Return no numbers, of which there may be more."""
     return list_grow(zeros((0,), dtype), -1)
 
 

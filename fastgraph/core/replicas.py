@@ -63,7 +63,7 @@ def updating() -> Iterator[None]:
 
 
 class _Scopes(threading.local):
-    """Whose scope this thread is in: pairs of a strategy and its replica's context, None between replicas."""
+    """The scopes that this thread is in: pairs of a strategy and its replica's context, None between replicas."""
 
     def __init__(self) -> None:
         self.stack: list[tuple[Any, Any]] = []

@@ -19,7 +19,7 @@ class Tensor:
     __array_priority__: int
     @property
     def assign(self) -> Callable[..., Any]:
-        """Of variable[key]: a function that assigns to that part of the Variable. AttributeError of any other."""
+        """A function that assigns to a part of a Variable, of variable[key]. AttributeError of any other."""
     @property
     def aval(self) -> Aval:
         """Dtype and shape as the inference rules see them."""

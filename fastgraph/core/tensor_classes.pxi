@@ -67,7 +67,7 @@ cdef class Tensor:
 
     @property
     def assign(self):
-        """Of variable[key]: a function that assigns to that part of the Variable. AttributeError of any other."""
+        """A function that assigns to a part of a Variable, of variable[key]. AttributeError of any other."""
         if self._origin is None:
             raise AttributeError(op_errors.no_attribute(self, "assign"))
         variable, key = self._origin

@@ -85,7 +85,7 @@ class DatasetBase(InElements):
         return f"<{'Dataset' if self.source is None else self.source.name} element_spec={self._spec}>"
 
     def _as_element(self) -> Any:
-        """As what an element of another dataset holds it: by a number that keeps it."""
+        """Return what an element of another dataset holds it as: a number that keeps it."""
         if self.source is None or current_trace() is not None:
             return self
         return self.made_as(self.source, None, from_array(owned(self.source), None, False))
@@ -110,7 +110,7 @@ class DatasetBase(InElements):
         return OwnedIterator(None, self._spec, dataset_ops.iterator_of(self.handle))
 
     def __fg_staged_for__(self) -> tuple[Any, Any]:
-        """As what a staged loop goes over: (is there another element, the next element), two functions."""
+        """Return what a staged loop goes over: (is there another element, the next element), two functions."""
         return iter(self).__fg_staged_for__()
 
     def as_numpy_iterator(self) -> NumpyIterator:

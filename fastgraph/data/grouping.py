@@ -247,7 +247,7 @@ class _Groups(Iterator[Element]):
 
 
 class GroupByReducer(OfTensors):
-    """For each key one result, of its elements in order. Source: tf.data.experimental.group_by_reducer."""
+    """One result for each key, of its elements in order. Source: tf.data.experimental.group_by_reducer."""
 
     name = "_GroupByReducerDataset"
 

@@ -129,7 +129,7 @@ class OwnedIterator(SteppedIterator, IteratorBase, Trackable):
             raise InvalidArgumentError(None, None, text) from None
 
     def __fg_staged_for__(self) -> tuple[Any, Any]:
-        """As what a staged loop goes over: (is there another element, the next element), two functions."""
+        """Return what a staged loop goes over: (is there another element, the next element), two functions."""
         return lambda: dataset_ops.has_next(self.handle), self._next_in_graph
 
 

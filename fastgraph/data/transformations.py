@@ -30,7 +30,7 @@ _AHEAD = 4  # elements made ahead where nobody says how many
 
 
 class Same(Source):
-    """Of elements like those of its one source, and by default as many."""
+    """A dataset of elements like those of its one source, and by default as many."""
 
     def __init__(self, source: Source) -> None:
         self.source, self.spec = source, source.spec
@@ -56,7 +56,7 @@ class WithOptions(Same):
 
 
 class Counted(Same):
-    """Of elements like those of its one source, `count` of them in some way."""
+    """A dataset of elements like those of its one source, `count` of them in some way."""
 
     def __init__(self, source: Source, count: Any) -> None:
         super().__init__(source)

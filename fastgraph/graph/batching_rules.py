@@ -23,7 +23,7 @@ from fastgraph.ops.reduction import reduce_all, reduce_prod, reduce_sum
 
 
 class NoRule(Exception):
-    """There is no batching rule for this op, or none for these arguments."""
+    """Error of an op without a batching rule, or without one for these arguments."""
 
 
 def sizes(aval: Aval, tensor: Tensor, *, batched: bool) -> list[Any]:
@@ -437,7 +437,7 @@ def _tensor_scatter(a: Application) -> Any:
     "unsorted_segment_min_dynamic", "segment_sum", "segment_mean", "segment_prod", "segment_max", "segment_min",
 )  # fmt: skip
 def _segments(a: Application) -> Any:
-    """With the same ids for all, the elements are further columns; else those of each element get ids of their own."""
+    """Treat the elements as further columns where the ids are the same for all; else each gets ids of its own."""
     a.fixed(*range(2, len(a.args)))
     if not a.batched[1]:
         rank = a.rank(1)

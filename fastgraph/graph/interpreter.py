@@ -51,7 +51,7 @@ def _interpret(graph: Graph, arguments: Sequence[Any]) -> list[Any]:
 def interpret_unless(
     graph: Graph, arguments: Sequence[Any], seconds: float, better: Callable[[], bool]
 ) -> list[Any] | None:
-    """As `interpret`; None where `better`, asked once after so much work, says that there is a better way.
+    """Do as `interpret`; None where `better`, asked once after so much work, says that there is a better way.
 
     It is asked between two nodes, before anything has happened that cannot be done again: a write, or a call of Python.
     """

@@ -101,7 +101,7 @@ class SymbolicTensor(Tensor):
 
     @property
     def numpy(self) -> Any:
-        """There is no value: AttributeError says what to do instead."""
+        """Raise AttributeError, which says what to do instead: there is no value."""
         return self.__getattr__("numpy")
 
     def set_shape(self, shape: Any) -> None:

@@ -52,7 +52,7 @@ class RecordIterator:
         return content
 
     def _read(self, size: int) -> bytes:
-        """So many bytes, or fewer at the end of the file."""
+        """Read so many bytes, or fewer at the end of the file."""
         parts = []
         with raising_for(self.path):
             while size and (part := self._file.read(min(size, _PART))):

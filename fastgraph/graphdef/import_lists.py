@@ -101,7 +101,7 @@ def _box(held: TensorList) -> tuple[Any, Any]:
 
 
 def _prefix(held: TensorList) -> Any:
-    """Of elements of unknown rank."""
+    """Return the elements that there are, of unknown rank."""
     return gather(held.elements, public_function("range")(held.size))
 
 

@@ -49,7 +49,7 @@ def _bits(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _quotient(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """Of whole numbers cut off towards 0."""
+    """Return quotients, those of whole numbers cut off towards 0."""
     whole = inputs[0].dtype.is_integer
     return _call("truncatediv" if whole else "divide", *inputs, name=name)
 

@@ -81,7 +81,7 @@ class MaxNorm(_Norm):
 
 
 class NonNeg(Constraint):
-    """No element is negative. f[*s] -> f[*s]. Source: tf.keras.constraints.NonNeg."""
+    """Elements that are not negative. f[*s] -> f[*s]. Source: tf.keras.constraints.NonNeg."""
 
     def __call__(self, w: Tensor) -> Any:
         """Return w with 0 for negative elements."""

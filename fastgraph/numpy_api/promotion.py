@@ -219,7 +219,7 @@ def wanted(dtype: DTypeLike | None) -> DType | None:
 
 
 def dtype_argument(dtype: DTypeLike | None) -> DType | None:
-    """As `wanted`, a DType as it is; a name is TensorFlow's or NumPy's."""
+    """Return `wanted`, a DType as it is; a name is TensorFlow's or NumPy's."""
     if isinstance(dtype, str):
         try:
             return as_dtype(dtype)

@@ -85,7 +85,7 @@ def as_function(name: str, compute: Function, text: str) -> Function:
 
 
 def of_first(name: str, compute: Function, text: str) -> Function:
-    """As `as_function`, of a first argument that becomes a tensor."""
+    """Do as `as_function` for a first argument that becomes a tensor."""
     first = next(iter(inspect.signature(compute).parameters))
 
     @functools.wraps(compute)

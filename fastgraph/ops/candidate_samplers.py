@@ -115,7 +115,7 @@ class _LogUniform(_Range):
 
 
 class _Weighted(_Range):
-    """By weights, of which the first are those of reserved classes, which never come."""
+    """A distribution by weights, of which the first are those of reserved classes, which never come."""
 
     def __init__(self, n: int, weights: Sequence[float], reserved: int, shards: int, shard: int) -> None:
         super().__init__(n)

@@ -59,7 +59,7 @@ class _Stated:
 
     @property
     def __fg_decorator__(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        """For AutoGraph, which converts what is decorated: (the decorator, that function)."""
+        """Return, for AutoGraph, which converts what is decorated: (the decorator, that function)."""
         return custom_gradient, self._stated
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

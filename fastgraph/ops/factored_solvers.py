@@ -155,7 +155,7 @@ def lu_matrix_inverse(
 
 
 def _pinv_grad(dy: Tensor, a: Tensor, out: Tensor) -> Any:
-    """Of matrices whose rank stays: Golub and Pereyra 1973."""
+    """Gradient for matrices whose rank stays: Golub and Pereyra 1973."""
     left = times(out, adjoint(out))  # P P^H
     right = times(adjoint(out), out)  # P^H P
     d = adjoint(dy)

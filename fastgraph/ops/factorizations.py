@@ -55,7 +55,7 @@ from fastgraph.ops.sorting import argsort_p
 
 
 def _cholesky_grad(dy: Tensor, out: Tensor) -> Any:
-    """Of the lower triangle of L^H dy, halved on the diagonal, L^-H (...) L^-1; made equal to its adjoint."""
+    """Gradient by the lower triangle of L^H dy, halved on the diagonal: L^-H (...) L^-1, made equal to its adjoint."""
     inner = with_diagonal(lower_triangle(matmul(out, dy, adjoint_a=True)), lambda d: d * 0.5)
     half = triangular_solve_p(out, inner, lower=True, adjoint=True)
     found = triangular_solve_p(out, adjoint(half), lower=True, adjoint=True)
@@ -185,7 +185,7 @@ def _factored(matrices: Array) -> tuple[Array, Array]:
 
 
 def _eliminated(matrices: Array) -> tuple[Array, Array]:
-    """As `_factored`, but row by row of all matrices at once: for many small ones, and for infinities and NaN."""
+    """`_factored` row by row of all matrices at once: for many small ones, and for infinities and NaN."""
     packed, perm, _ = eliminated(matrices)
     if not invertible(packed):
         raise invalid("Input is not invertible.")

@@ -133,7 +133,7 @@ def _eta(a: Array, x: Array) -> tuple[Array, Array, Array]:
 
 
 def _value_near(a: Array, x: Array, sign: float) -> Any:
-    """By Temme's expansion, for large a and x of about that size: the upper function (sign 1) or the lower one (-1)."""
+    """Temme's expansion, for large a and x of about that size: the upper function (sign 1) or the lower one (-1)."""
     _, half_square, eta = _eta(a, x)
     rest = np.exp(-a * half_square) / np.sqrt(2 * np.pi * a) * _sum_of(gamma_expansion.terms(), eta, 1 / a)
     return 0.5 * scipy_special().erfc(sign * eta * np.sqrt(0.5 * a)) + sign * rest
@@ -170,7 +170,7 @@ def _log_power(a: Array, x: Array) -> Any:
 
 
 def _below(a: Array, x: Array) -> Any:
-    """By the power series, whose terms are all of one sign: for x up to a."""
+    """The power series, whose terms are all of one sign: for x up to a."""
     term, total = np.ones_like(a), np.ones_like(a)
     harmonic, slope = np.zeros_like(a), np.zeros_like(a)
     for n in range(1, _MOST_TERMS):
@@ -184,7 +184,7 @@ def _below(a: Array, x: Array) -> Any:
 
 
 def _above(a: Array, x: Array) -> Any:
-    """By the continued fraction of the other tail, its convergents differentiated: for x above a."""
+    """The continued fraction of the other tail, its convergents differentiated: for x above a."""
     y, z = 1 - a, x + 2 - a
     p0, p1, q0, q1 = np.ones_like(a), x + 1, x, z * x
     dp0, dp1, dq0, dq1 = np.zeros_like(a), np.zeros_like(a), np.zeros_like(a), -x

@@ -78,7 +78,7 @@ _DEGREES = {"f": (7, 3.925724783138660), "d": (13, 5.371920351148152)}
 
 
 def _exponentials(x: Array) -> Array:
-    """By scaling and squaring."""
+    """Exponentials by scaling and squaring."""
     degree, limit = _DEGREES[x.real.dtype.char]
     norm = np.abs(x).sum(-2).max(-1)
     with np.errstate(divide="ignore"):
@@ -219,7 +219,7 @@ _NEAR = {"F": 0.5, "D": 0.28}
 
 
 def _logarithms(x: Array) -> Array:
-    """By roots until a matrix is near 1, and a Pade approximant in partial fractions there: Higham 2001."""
+    """Logarithms by roots until a matrix is near 1, and a Pade approximant in partial fractions there: Higham 2001."""
     t, z = _schur(x)
     i = np.arange(t.shape[-1])
     exact = np.log(t[:, i, i])

@@ -124,7 +124,7 @@ def max_pool_by_numpy(x: Array, window: Steps, strides: Steps, padding: Padding)
 
 
 def _chosen(x: Array, out: Sequence[int], window: Steps, strides: Steps, padding: Padding) -> Array:
-    """For each window the number of the position that its maximum comes from: the first inside, then any above it."""
+    """Find the number of the position that each window's maximum comes from: the first inside, then any above it."""
     inside = padded(np.ones(x.shape, bool), out, window, strides, padding, ones(window), False)
     whole = padded(x, out, window, strides, padding, ones(window), 0)
     found = np.full((x.shape[0], *out, x.shape[-1]), -1, np.int32)

@@ -319,7 +319,7 @@ def _finite(end: Tensor) -> Any:
 def _truncated_grads(
     dy: Tensor, means: Tensor, stddevs: Tensor, minvals: Tensor, maxvals: Tensor, out: Tensor
 ) -> dict[str, Any]:
-    """By implicit differentiation of the distribution function. Source: Figurnov et al. 2018."""
+    """Gradient by implicit differentiation of the distribution function. Source: Figurnov et al. 2018."""
     low, high, x = [(v - means) / stddevs for v in (minvals, maxvals, out)]
     below = _distribution(low)
     share = (_distribution(x) - below) / (_distribution(high) - below)

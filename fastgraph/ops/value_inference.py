@@ -128,7 +128,7 @@ def _followed(
 
 
 def _moved(n: int) -> Rule:
-    """Of an op whose elements are those of its first n inputs (0: of all) at other places, which the others say."""
+    """Rule of an op whose elements are its first n inputs' (0: all inputs') at other places, which the others say."""
 
     def rule(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, Any]) -> Found:
         if n == 1 and avals[0].value is None and avals[0].partial is None:
@@ -140,7 +140,7 @@ def _moved(n: int) -> Rule:
 
 
 def _combined(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, Any]) -> Found:
-    """Of an elementwise op: an element is known where those are that it is made of."""
+    """Rule of an elementwise op: an element is known where those are that it is made of."""
     for aval in avals:  # most often nothing is known of one of them
         if aval.value is None and aval.partial is None:
             return None
@@ -157,7 +157,7 @@ def _combined(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, 
 
 
 def _reduced(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, Any]) -> Found:
-    """Of a reduction: an element is known where all are that it is made of."""
+    """Rule of a reduction: an element is known where all are that it is made of."""
     elements = elements_of(avals[0])
     if elements is None:
         return None
@@ -177,7 +177,7 @@ def _selected(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, 
 
 
 def _passed(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, Any]) -> Found:
-    """Of a check of numbers, which gives them: whatever its bounds, single numbers, are."""
+    """Rule of a check of numbers, which gives them: whatever its bounds, single numbers, are."""
     return elements_of(avals[0]) if all(aval.shape == () for aval in avals[1:]) else None
 
 

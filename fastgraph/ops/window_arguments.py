@@ -147,7 +147,7 @@ def inner(dims: Sequence[int], pads: Sequence[tuple[int, int]]) -> tuple[slice, 
 
 
 def taps(out: Sequence[int], window: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> Any:
-    """For each position in the window, row-major: (position, the elements of a padded array that stand there)."""
+    """Yield for each position in the window, row-major: (position, the elements of a padded array that are there)."""
     for position in np.ndindex(*window):
         yield (
             position,

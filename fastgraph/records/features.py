@@ -11,7 +11,7 @@ from fastgraph.core.base.dtype import DTypeLike, as_dtype, int32, int64
 
 
 class FixedLenFeature(NamedTuple):
-    """As many values in each Example, of a default where there is none. Source: tf.io.FixedLenFeature.
+    """A feature of as many values in each Example, of a default where there is none. Source: tf.io.FixedLenFeature.
 
     Args:
         shape: Their shape, [] for one value.

@@ -295,7 +295,7 @@ def parse_example(
 def parse_single_example(
     serialized: TensorLike, features: Features, example_names: TensorLike | None = None, name: str | None = None
 ) -> dict[str, Any]:
-    """As `parse_example`, of one message. string[] -> a tensor for each feature. Source: tf.io.parse_single_example.
+    """`parse_example` of one message. string[] -> a tensor for each feature. Source: tf.io.parse_single_example.
 
     Raises: ValueError also for what is no scalar.
     """
@@ -370,7 +370,7 @@ def parse_single_sequence_example(
     example_name: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """As `parse_sequence_example`, of one message and without lengths. Source: tf.io.parse_single_sequence_example."""
+    """`parse_sequence_example` of one message and without lengths. Source: tf.io.parse_single_sequence_example."""
     if not (context_features or sequence_features):
         raise ValueError("Both context_features and sequence_features are None, but at least one should have values.")
     one = as_tensor(serialized, string)

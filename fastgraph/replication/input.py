@@ -243,7 +243,7 @@ class DistributedDataset:
         return DistributedIterator(iter(self._inner), self._strategy, self._how)
 
     def __fg_staged_for__(self) -> tuple[Any, Any]:
-        """As what a staged loop goes over: (is there another element, the next element), two functions."""
+        """Return what a staged loop goes over: (is there another element, the next element), two functions."""
         return iter(self).__fg_staged_for__()
 
 
@@ -306,7 +306,7 @@ class DistributedIterator(SteppedIterator):
         return Optional(_spec_of(spec, self._strategy, self._how), self._goes_on(found.has_value()), flat(parts))
 
     def __fg_staged_for__(self) -> tuple[Any, Any]:
-        """As what a staged loop goes over: (is there another element, the next element), two functions."""
+        """Return what a staged loop goes over: (is there another element, the next element), two functions."""
         has_next, get_next = self._inner.__fg_staged_for__()
         if not self._agrees:
             return has_next, lambda: self._completed(get_next())

@@ -29,7 +29,7 @@ class Allocation:
 
 
 class Ended:
-    """For each step, which of those before it have ended when it begins: a set of bits, the nearest step's the lowest.
+    """The steps that have ended when each step begins: a set of bits, the nearest step's the lowest.
 
     `after` are the steps that each waits for. What is further back than WINDOW counts as running.
     """

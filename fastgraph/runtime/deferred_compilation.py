@@ -35,7 +35,7 @@ _kept: list[object] = []
 
 
 def hand_over(graphs: Sequence[Unfinished]) -> bool:
-    """At the end of a program: have the kernels of graphs stored; whether there is nothing more to be done here."""
+    """Have graphs' kernels stored at the end of a program; return whether there is nothing more to be done here."""
     global stopping
     place = store()
     left = [(key, each) for each in graphs if not _all_stored(place, key := _key(each))]

@@ -470,7 +470,7 @@ def wait_for_all(timeout: float) -> bool:
 
 
 def _finish() -> None:
-    """At the end of a program: what its graphs want compiled, and was not made yet, goes to a process of its own.
+    """Give what a program's graphs want compiled, and was not made yet, at its end to a process of its own.
 
     Where that cannot be, what they have taken on NumPy, but PATIENCE_S at most, is worth waiting for: then a process
     that compiles knows of their kernels. Either way the next program finds them.

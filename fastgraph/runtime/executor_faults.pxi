@@ -97,7 +97,7 @@ cdef int _look_at_signals(Frame* f) noexcept nogil:
 
 
 cdef inline int _breathe(Frame* f, double cost) noexcept nogil:
-    """On the calling thread, after `cost` nanoseconds of work by estimate: look at signals from time to time."""
+    """Look at signals from time to time, on the calling thread, after `cost` nanoseconds of work by estimate."""
     f.call.spent += cost
     if f.call.spent < CLOCK_NS:
         return 0
@@ -108,7 +108,7 @@ cdef inline int _breathe(Frame* f, double cost) noexcept nogil:
 
 
 cdef int _pace(Frame* f, int64_t* looked, int32_t* pause) noexcept nogil:
-    """On the calling thread, in a loop: look at signals, and set after how many iterations to look at the clock again.
+    """Look at signals, on the calling thread in a loop, and set after how many iterations to look at the clock again.
 
     What an iteration takes is not known: one of a kernel that iterates by itself takes as long as 65,536 others.
     """

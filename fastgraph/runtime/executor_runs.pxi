@@ -42,7 +42,7 @@ cdef inline int _run_step(Frame* f, int32_t i, CStep* s, bint caller) noexcept n
 
 
 cdef int _run_timed(Frame* f, int64_t* times) noexcept nogil:
-    """Like _run on one thread, keeping the least nanoseconds that each step took."""
+    """Do as _run on one thread, keeping the least nanoseconds that each step took."""
     cdef int32_t i
     cdef int64_t begin = fg_now_ns(), end
     for i in range(f.plan.n_steps):

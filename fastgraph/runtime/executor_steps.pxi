@@ -315,7 +315,7 @@ cdef int _add_rows(Frame* f, int32_t i, Block** rows, Dims* row, Frame* body, in
 
 
 cdef void _tell_dead(Frame* body, Frame* f, SubPlans* sub, uint64_t lent) noexcept nogil:
-    """Of what is lent to a loop, what was dead around it stays dead in it."""
+    """Mark in a loop's frame what was dead around it, of what is lent to the loop."""
     cdef int32_t j
     if lent:
         for j in range(min(sub.n_carried, 64)):

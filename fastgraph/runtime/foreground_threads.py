@@ -41,7 +41,7 @@ def is_quiet(seconds: float) -> bool:
 
 
 def _after_fork_in_child() -> None:
-    """Only the thread that forked is left."""
+    """Forget all threads but the one that forked."""
     me = threading.get_ident()
     for thread in [each for each in _busy if each != me]:
         del _busy[thread]

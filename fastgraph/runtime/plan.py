@@ -194,7 +194,7 @@ class Branch(StepSpec):
 
 @dataclass(eq=False, repr=False, match_args=False)
 class Loop(StepSpec):
-    """While cond_plan(carried, invariants) is true: carried = body_plan(carried, invariants).
+    """Loop: while cond_plan(carried, invariants) is true, carried = body_plan(carried, invariants).
 
     Where the body may change a carried shape, `again(shapes)` gives the three plans for new ones. `burst_plan` does
     many iterations: the next carried values, how many it did (int64[1]), and as many rows of each further result; after

@@ -55,7 +55,7 @@ from fastgraph.state.variable import Variable
 
 
 class Unsavable(ValueError):
-    """There are operations that TensorFlow has no equal of."""
+    """Error of operations that TensorFlow has no equal of."""
 
 
 class Functions:

@@ -414,7 +414,7 @@ def _room(dims: tuple[int, ...], dtype: np.dtype[Any], key: str) -> np.ndarray:
 
 
 def _extents(piece: Message) -> list[tuple[int, int]]:
-    """Of each axis the start and the length, -1 for all of it."""
+    """Return the start and the length of each axis, -1 for all of it."""
     return [(int(each.start), int(each.length) if each.HasField("length") else -1) for each in piece.extent]
 
 

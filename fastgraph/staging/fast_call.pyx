@@ -506,7 +506,7 @@ cdef class FastCall:
             found.recordings.append((recording, plan))
 
     def _owners(self) -> list:
-        """Whose Plans are remembered."""
+        """The owners of Plans that are remembered."""
         return [(<Entry>entry).owner() for entry in [*self.entries, *self.by_sizes.values()]]
 
     def _forget_calls(self) -> None:
@@ -529,7 +529,7 @@ cdef class MethodCall(FastCall):
         self._instances = {}
 
     def __get__(self, instance, owner):
-        """As a method: a MethodCall of its own for each instance. `_for_instance` makes it in the first call.
+        """A method: a MethodCall of its own for each instance. `_for_instance` makes it in the first call.
 
         It is one object as long as somebody holds it: `a.f is a.f`.
         """

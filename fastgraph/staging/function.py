@@ -163,7 +163,7 @@ class Function(MethodCall):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name."""
         return self._name
 
     @property
@@ -508,7 +508,7 @@ class Function(MethodCall):
     # -- methods
 
     def _for_instance(self, instance: object) -> Function:
-        """As a method: return the Function of an instance, which is held weakly."""
+        """Return the Function of an instance, which is held weakly: what a method is."""
         key = id(instance)
         entry = self._instances.get(key)
         if entry is not None and entry[0]() is instance:

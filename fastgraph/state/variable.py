@@ -325,7 +325,7 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
 
     @property
     def initial_value(self) -> Any:
-        """Not kept: raises RuntimeError, as TensorFlow does in eager mode."""
+        """Raise RuntimeError, as TensorFlow does in eager mode: it is not kept."""
         raise RuntimeError("This property is not supported when eager execution is enabled.")
 
     @property

@@ -128,7 +128,7 @@ def docstrings(path: Path) -> Iterator[tuple[int, str]]:
 
 
 #: Words that begin a question, or half a sentence: whoever reads the docstring alone does not know what is meant.
-QUESTIONS = re.compile(r"(What(ever)?|Whether|How|Which|Where|Why|When|Who(se)?|That|If)\b")
+QUESTIONS = re.compile(r"(What(ever)?|Whether|How|Which|Where|Why|When|Who(se)?|That|If|As|By|Of|For|In|There|So)\b")
 
 
 def test_docstrings_begin_with_a_verb_or_a_noun() -> None:

@@ -57,7 +57,7 @@ def _down(nest: FlatNest, terms: list[Scalar]) -> list[Scalar]:
 
 
 def stride(position: Scalar, variable: Scalar) -> int | None:
-    """By how much a position grows with a variable: 0, 1, or None for anything else."""
+    """Return by how much a position grows with a variable: 0, 1, or None for anything else."""
     if variable not in position.free:
         return 0
     if position is variable:

@@ -76,7 +76,7 @@ def _are_ordered(cuts: Cuts) -> bool:
 
 
 def _ranges(v: Scalar, cuts: Cuts) -> list[dict[Scalar, bool]]:
-    """For each range, one more than there are cuts or three, what is known of the conditions there."""
+    """Return what is known of the conditions in each range: one range more than cuts, or three."""
     if _are_ordered(cuts):
         return [
             {c: below == (k <= j) for j, (_, conditions) in enumerate(cuts) for c, below in conditions}

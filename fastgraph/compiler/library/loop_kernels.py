@@ -301,7 +301,7 @@ class _LoopKernel(Values):
         return [*lines, f"if {place} < 0:", "    return 0", *self.copied(row, into, place)]
 
     def over(self, step: KernelStep, scope: Scope, free: set[int], becomes: Mapping[int, int]) -> dict[int, int]:
-        """For results of a step that are written over an operand, which one; it may have to be copied before."""
+        """Return which operand each result of a step is written over; it may have to be copied before."""
         over = {step.outputs[out]: step.inputs[into] for into, out in step.in_place}
         written = {scope.at(k) for k in over.values()}
         given = [scope.number.get(k) for k in step.inputs]

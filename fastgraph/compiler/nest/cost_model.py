@@ -131,7 +131,7 @@ def operations(nest: LoopNest | FlatNest) -> float:
 
 
 def loop_chains(nest: LoopNest | FlatNest, terms: Sequence[Scalar]) -> dict[Scalar, frozenset[Scalar]]:
-    """For each variable the loops that stand round its body, its own among them; `terms` are all of the nest's."""
+    """Return for each variable the loops round its body, its own among them; `terms` are all of the nest's."""
     chains: dict[Scalar, frozenset[Scalar]] = {}
     outer: frozenset[Scalar] = frozenset()
     for v in nest.dims:

@@ -34,7 +34,7 @@ def divide(nest: LoopNest) -> LoopNest:
 
 
 def _cuts(terms: Sequence[Scalar]) -> dict[Scalar, dict[int, Scalar]]:
-    """By what each loop variable is divided: products of divisors, each with the last of them."""
+    """Return by what each loop variable is divided: products of divisors, each with the last of them."""
     parts: dict[Scalar, tuple[Scalar, int]] = {}  # v // a // b: the variable v, a * b
     found: dict[Scalar, dict[int, Scalar]] = {}
     for term in terms:

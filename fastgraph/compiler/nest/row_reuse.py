@@ -57,7 +57,7 @@ def _loops(stores: Sequence[Store], when: Mapping[Scalar | int, int], first: int
 
 
 def _reads(store: Store, term: Scalar, variables: Index, loops: Sequence[Index]) -> dict[Scalar, Scalar]:
-    """For each of the loops, `term` as it stands there, and the element of the store's value to read instead."""
+    """Return `term` as it stands in each of the loops, and the element of the store's value to read instead."""
     table = term.table
     found: dict[Scalar, Scalar] = {}
     for other in loops:

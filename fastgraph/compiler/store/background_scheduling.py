@@ -23,7 +23,7 @@ def mortal() -> None:
 
 
 def step_back() -> None:
-    """From now on have only the time that nobody else wants."""
+    """Have only the time that nobody else wants, from now on."""
     os.setpriority(os.PRIO_PROCESS, os.getpid(), 19)  # of the thread that compiles
     with contextlib.suppress(AttributeError, OSError):
         os.sched_setscheduler(os.getpid(), os.SCHED_IDLE, os.sched_param(0))

@@ -382,7 +382,7 @@ class KernelService:
             entry.store.write(entry.key, code)
 
     def _give_up(self, why: str) -> None:
-        """From now on compile in this process; say so once."""
+        """Compile in this process from now on; say so once."""
         with self.lock:
             told, self.in_place = self.in_place, True
         if not told:

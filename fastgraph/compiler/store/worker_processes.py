@@ -201,7 +201,7 @@ class Worker:
         os.close(self._errors)
 
     def disown(self) -> None:
-        """In a forked child: the process is the parent's."""
+        """Leave the process to the parent, in a forked child."""
         for fd in (self._requests, self._answers, self._spool, self._errors):
             with contextlib.suppress(OSError):
                 os.close(fd)
@@ -234,7 +234,7 @@ class ForkedWorker(Worker):
         os.close(self._answers)
 
     def disown(self) -> None:
-        """In a forked child: the process is the parent's."""
+        """Leave the process to the parent, in a forked child."""
         for fd in (self._requests, self._answers):
             with contextlib.suppress(OSError):
                 os.close(fd)

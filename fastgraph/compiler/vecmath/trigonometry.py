@@ -61,7 +61,7 @@ _HALF_PI32 = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-1
 
 
 def _few_quarter_turns(x: Lane) -> tuple[Lane, Lane]:
-    """As `_quarter_turns`, for |x| < _NEAR, in half the time: Cody and Waite's reduction."""
+    """`_quarter_turns` for |x| < _NEAR, in half the time: Cody and Waite's reduction."""
     wide = x.to("float64")
     magic = wide.constant(1.5 * 2.0**52)  # rounds to an integer and leaves it in the low bits
     shifted = wide.muladd(2 / math.pi, magic)
@@ -85,7 +85,7 @@ def _parted(turns: tuple[Lane, Lane]) -> Reduced:
 
 
 def _few_in_float32(x: Lane) -> Reduced:
-    """For |x| < _NEAR32, where `muladd` rounds once: half the instructions, and none waits for a conversion."""
+    """The same, |x| < _NEAR32, where `muladd` rounds once: half the instructions, and none waits for a conversion."""
     magic = x.constant(1.5 * 2.0**23)
     shifted = x.muladd(2 / math.pi, magic)
     nearest = shifted - magic
@@ -194,7 +194,7 @@ def _turns64(x: Lane) -> tuple[Lane, Lane, Lane]:
 
 
 def _many_turns64(x: Lane) -> tuple[Lane, Lane, Lane]:
-    """As `_turns64`, for any finite float64 x from 1 on, in whole numbers: Payne and Hanek's reduction."""
+    """`_turns64` for any finite float64 x from 1 on, in whole numbers: Payne and Hanek's reduction."""
     size = x.abs().bits().to("uint64")
     exponent = size >> 52
     exponent = (exponent < 1023).select(1023, exponent)  # of a lane that another one brought here

@@ -52,7 +52,7 @@ resting = Rest()
 
 
 def _after_fork_in_child() -> None:
-    """Only the thread that forked is left; what the others were at is over."""
+    """Forget all threads but the one that forked; what the others were at is over."""
     me = threading.get_ident()
     others = [thread for thread in _resting if thread != me]
     for thread in others:

@@ -55,7 +55,7 @@ cdef void _let_be(Library* library) noexcept nogil:
 
 
 cdef int blas_begin() except -1:
-    """From here to `blas_end`, BLAS keeps to the thread that calls it. Calls nest, and overlap on several threads."""
+    """Keep BLAS to the thread that calls it, until `blas_end`. Calls nest, and overlap on several threads."""
     if not _looked:
         _look()
     blas_begin_again()

@@ -144,7 +144,7 @@ def vector_bits() -> int:
 
 
 cdef int64_t _whole_panels(int64_t columns, int kind) noexcept nogil:
-    """So many columns or a few more: no piece but the last then ends in a panel that is partly empty."""
+    """Return so many columns or a few more: no piece but the last then ends in a panel that is partly empty."""
     cdef int64_t wide = _bits // (32 if kind == DOUBLE else 16)
     return (columns + wide - 1) // wide * wide if wide else columns
 

@@ -151,7 +151,7 @@ def windows(cnp.ndarray words not None, cnp.ndarray splits not None, tuple width
 
 
 cdef bytes _window(PyObject** row, int64_t size, int64_t first, int64_t width, bytes between, bytes left, bytes right):
-    """So many strings of a row from its first on, joined; those before it are `left`, those behind it `right`."""
+    """Join so many strings of a row from its first on; those before it are `left`, those behind it `right`."""
     cdef int64_t gap = PyBytes_GET_SIZE(between), total = gap * (width - 1), k, n
     cdef PyObject* each
     cdef bytes made

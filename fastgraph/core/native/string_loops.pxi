@@ -162,7 +162,7 @@ def places(cnp.ndarray counts not None) -> np.ndarray:
 
 
 def cut(cnp.ndarray words not None, int64_t pos, int64_t most) -> np.ndarray | None:
-    """At most so many bytes of each string from a place on; None if one ends before it. string[*s] -> string[n]."""
+    """Return at most so many bytes of strings from a place on; None if one ends before it. string[*s] -> string[n]."""
     cdef PyObject** items = _strings_of(words)
     cdef int64_t i, n
     cdef list parts = []

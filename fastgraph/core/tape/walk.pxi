@@ -448,5 +448,5 @@ cdef class Tape(Records):
 
     @property
     def places_without_gradient(self) -> list:
-        """Of each of these ops, where the user's program applied it first: (name, "file:line" or "")."""
+        """Return where the user's program applied each of these ops first: (name, "file:line" or "")."""
         return sorted((self.blocked or {}).items())

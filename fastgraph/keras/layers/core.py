@@ -316,7 +316,7 @@ class Softmax(Layer):
 
 
 class Dropout(Layer):
-    """In training, a share `rate` of the inputs is 0 and the rest grows by 1 / (1 - rate). f[*s] -> f[*s].
+    """Inputs of which in training a share `rate` is 0 and the rest grows by 1 / (1 - rate). f[*s] -> f[*s].
 
     `noise_shape`, which broadcasts to the inputs', says which fall together. Raises ValueError for a rate outside
     [0, 1]. Source: tf.keras.layers.Dropout; Srivastava et al. 2014.

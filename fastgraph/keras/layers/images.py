@@ -129,7 +129,7 @@ class _Random(Layer):
 
 
 class RandomFlip(_Random):
-    """In training, images turned over by chance: mode "horizontal", "vertical" or "horizontal_and_vertical"."""
+    """Images turned over by chance in training: mode "horizontal", "vertical" or "horizontal_and_vertical"."""
 
     def __init__(self, mode: str = "horizontal_and_vertical", seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(locals())
@@ -162,7 +162,7 @@ class _Transformed(_Random):
 
 
 class RandomRotation(_Transformed):
-    """In training, images turned by shares of a whole turn drawn from the factor. Source: tf.keras.layers."""
+    """Images turned in training by shares of a whole turn drawn from the factor. Source: tf.keras.layers."""
 
     def __init__(
         self, factor: Any, fill_mode: str = "reflect", interpolation: str = "bilinear", seed: int | None = None,
@@ -180,7 +180,7 @@ class RandomRotation(_Transformed):
 
 
 class RandomZoom(_Transformed):
-    """In training, images seen from nearer (negative factors) or farther. width_factor None: as the height.
+    """Images seen from nearer (negative factors) or farther in training. width_factor None: as the height.
 
     Source: tf.keras.layers.RandomZoom.
     """

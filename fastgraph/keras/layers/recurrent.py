@@ -236,7 +236,7 @@ class RNN(Layer):
         return [initial_states(size, rows, dtype) for size in self._sizes]
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """As of a layer; `inputs` may be [inputs, states ...]."""
+        """Call the layer; `inputs` may be [inputs, states ...]."""
         if isinstance(inputs, (list, tuple)) and kwargs.get("initial_state") is None:
             inputs, kwargs["initial_state"] = inputs[0], list(inputs[1:]) or None
         return super().__call__(inputs, *args, **kwargs)

@@ -46,7 +46,7 @@ class _Noise(Layer):
 
 
 class GaussianNoise(_Noise):
-    """In training, normal numbers of deviation `stddev` are added. f[*s] -> f[*s]. Source: tf.keras.layers."""
+    """Inputs plus normal numbers of deviation `stddev` in training. f[*s] -> f[*s]. Source: tf.keras.layers."""
 
     def __init__(self, stddev: float, seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(stddev, seed, **kwargs)
@@ -57,7 +57,7 @@ class GaussianNoise(_Noise):
 
 
 class GaussianDropout(_Noise):
-    """In training, times normal numbers of mean 1 and variance rate / (1 - rate). f[*s] -> f[*s].
+    """Inputs times normal numbers of mean 1 and variance rate / (1 - rate), in training. f[*s] -> f[*s].
 
     Source: tf.keras.layers.GaussianDropout; Srivastava et al. 2014.
     """

@@ -98,7 +98,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
 
 @dataclass(eq=False, repr=False)
 class PolynomialDecay(LearningRateSchedule):
-    """From initial to end as (1 - step / decay_steps)^power falls; with `cycle` over and over, ever more slowly."""
+    """A fall from initial to end as (1 - step / decay_steps)^power; with `cycle` over and over, ever more slowly."""
 
     initial_learning_rate: float
     decay_steps: float

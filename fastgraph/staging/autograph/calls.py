@@ -125,7 +125,7 @@ def _made(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _construct(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """As type.__call__, with the class's own functions converted."""
+    """Do as type.__call__ does, with the class's own functions converted."""
     from fastgraph.staging.autograph.block_state import note_made
 
     if cls.__new__ is object.__new__:

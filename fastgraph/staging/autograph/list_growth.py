@@ -55,7 +55,7 @@ def _stack() -> list[Owner]:
 
 @contextmanager
 def owning(containers: Containers) -> Iterator[Owner]:
-    """While active, a staged statement with these containers is being traced."""
+    """A context in which a staged statement with these containers is being traced."""
     owner = Owner(containers)
     _stack().append(owner)
     try:

@@ -52,7 +52,7 @@ _features = threading.local()
 
 @contextlib.contextmanager
 def with_features(features: Any) -> Iterator[None]:
-    """While active, these optional features are on: a Feature, several of them, or None. Raises TypeError for others.
+    """A context in which optional features are on: a Feature, several of them, or None. Raises TypeError for others.
 
     Only whether `print` is one of the graph's ops depends on them (BUILTIN_FUNCTIONS): all else is always on.
     """
@@ -92,7 +92,7 @@ def in_loop() -> bool:
 
 @contextlib.contextmanager
 def staged_loop(loop: object) -> Iterator[None]:
-    """While active, options that are set are those of `loop`."""
+    """A context in which options that are set are those of `loop`."""
     _stack().append(loop)
     try:
         yield
@@ -102,7 +102,7 @@ def staged_loop(loop: object) -> Iterator[None]:
 
 @contextlib.contextmanager
 def unstaged_loop() -> Iterator[None]:
-    """While active, options that are set are those of a loop that Python runs: they change nothing."""
+    """A context in which options that are set are those of a loop that Python runs: they change nothing."""
     _stack().append(None)
     try:
         yield

@@ -125,7 +125,7 @@ class _Statements(ast.NodeTransformer):
     visit_Lambda = visit_SetComp = visit_DictComp = visit_GeneratorExp = _function
 
     def visit_ListComp(self, node: ast.ListComp) -> Any:
-        """It is a loop that appends, for a tensor may decide how many elements the list has, and which.
+        """Make it a loop that appends, for a tensor may decide how many elements the list has, and which.
 
         What the first loop runs over is an argument: it is evaluated where the names of the loops are other ones.
         """
@@ -148,7 +148,7 @@ class _Statements(ast.NodeTransformer):
         return _placed(ast.Call(_load(name), [self.visit(first)], []), node)
 
     def visit_Call(self, node: ast.Call) -> Any:
-        """Of a generator that is used up at once the elements are a list."""
+        """Make a list of the elements of a generator that is used up at once."""
         if isinstance(node.func, ast.Name) and node.func.id in _USING and len(node.args) == 1:
             (given,) = node.args
             if isinstance(given, ast.GeneratorExp) and any(map(_may_be_staged, given.generators)):
@@ -156,7 +156,7 @@ class _Statements(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> Any:
-        """In a chain malt writes what stands between two comparisons twice: here it is evaluated once."""
+        """Evaluate once what stands between two comparisons of a chain: malt writes it twice."""
         self.generic_visit(node)
         return node if _binds(node) else _placed(self._once(node), node)
 
@@ -379,7 +379,7 @@ def _refuse_bindings(node: ast.AST | None) -> None:
 
 
 class _Reads(ast.NodeTransformer):
-    """Has the names of an expression read by `ld`."""
+    """Have the names of an expression read by `ld`."""
 
     def visit_Name(self, node: ast.Name) -> Any:
         return operator("ld", node) if isinstance(node.ctx, ast.Load) and node.id != "ag__" else node
