@@ -9,6 +9,7 @@ from __future__ import annotations
 #: The primitives of each module.
 PRIMITIVES: dict[str, str] = {
     "activations": "divide_no_nan elu leaky_relu leaky_relu_grad relu relu6 relu6_grad relu_grad selu softplus",
+    "arg_reduction": "argmax argmin",
     "array_ops": "bitcast broadcast_args",
     "banded_solvers": "banded_triangular_solve",
     "bessel": (
@@ -40,7 +41,6 @@ PRIMITIVES: dict[str, str] = {
         "acos acosh asin asinh atan atan2 atanh cos cosh erf erfc exp expm1 log log1p pow rsqrt sigmoid sin sinh "
         "sqrt tan tanh"
     ),
-    "arg_reduction": "argmax argmin",
     "factored_solvers": "pinv",
     "factorizations": "cholesky lu qr",
     "fourier": "fft fit irfft rfft",
@@ -108,6 +108,7 @@ PUBLIC: dict[str, str] = {
         "math.divide_no_nan math.log_sigmoid math.multiply_no_nan math.softplus nn.elu nn.gelu nn.leaky_relu nn.relu "
         "nn.relu6 nn.selu nn.silu nn.softplus nn.swish"
     ),
+    "arg_reduction": "argmax argmin math.argmax math.argmin",
     "array_ops": (
         "bitcast broadcast_dynamic_shape broadcast_static_shape dtypes.saturate_cast identity_n math.accumulate_n "
         "math.is_non_decreasing math.is_strictly_increasing math.polyval math.scalar_mul math.zero_fraction "
@@ -162,12 +163,18 @@ PUBLIC: dict[str, str] = {
         "math.pow math.rsqrt math.sigmoid math.sin math.sinh math.sqrt math.tan math.tanh nn.sigmoid nn.tanh pow "
         "sigmoid sin sinh sqrt tan tanh"
     ),
-    "arg_reduction": "argmax argmin math.argmax math.argmin",
     "factored_solvers": (
         "linalg.cholesky_solve linalg.logdet linalg.lstsq linalg.lu_matrix_inverse linalg.lu_reconstruct "
         "linalg.lu_solve linalg.matrix_rank linalg.pinv"
     ),
     "factorizations": "linalg.cholesky linalg.lu linalg.qr",
+    "fake_quantization": (
+        "quantization.fake_quant_with_min_max_args quantization.fake_quant_with_min_max_args_gradient "
+        "quantization.fake_quant_with_min_max_vars quantization.fake_quant_with_min_max_vars_gradient "
+        "quantization.fake_quant_with_min_max_vars_per_channel "
+        "quantization.fake_quant_with_min_max_vars_per_channel_gradient quantization.quantize_and_dequantize "
+        "quantization.quantize_and_dequantize_v2"
+    ),
     "fourier": (
         "fftnd ifftnd irfftnd rfftnd signal.fft signal.fft2d signal.fft3d signal.fftnd signal.fftshift signal.ifft "
         "signal.ifft2d signal.ifft3d signal.ifftnd signal.ifftshift signal.irfft signal.irfft2d signal.irfft3d "
@@ -175,7 +182,6 @@ PUBLIC: dict[str, str] = {
     ),
     "fractional_pooling": "nn.fractional_avg_pool nn.fractional_max_pool",
     "gathering": "boolean_mask gather where",
-    "no_op": "group no_op",
     "image_adjustments": (
         "image.adjust_brightness image.adjust_contrast image.adjust_gamma image.per_image_standardization "
         "image.random_brightness image.random_contrast image.random_hue image.random_saturation image.rgb_to_yiq "
@@ -224,6 +230,7 @@ PUBLIC: dict[str, str] = {
         "add_n clip_by_global_norm clip_by_norm linalg.global_norm linalg.l2_normalize math.add_n math.l2_normalize "
         "nn.bias_add nn.embedding_lookup nn.l2_loss nn.l2_normalize"
     ),
+    "no_op": "group no_op",
     "normalization": (
         "nn.batch_normalization nn.crelu nn.log_poisson_loss nn.moments nn.normalize_moments "
         "nn.sufficient_statistics nn.weighted_cross_entropy_with_logits nn.weighted_moments"
@@ -241,13 +248,6 @@ PUBLIC: dict[str, str] = {
     ),
     "print_op": "print timestamp",
     "python_functions": "GradientTape UnconnectedGradients autodiff.GradientTape numpy_function py_function",
-    "fake_quantization": (
-        "quantization.fake_quant_with_min_max_args quantization.fake_quant_with_min_max_args_gradient "
-        "quantization.fake_quant_with_min_max_vars quantization.fake_quant_with_min_max_vars_gradient "
-        "quantization.fake_quant_with_min_max_vars_per_channel "
-        "quantization.fake_quant_with_min_max_vars_per_channel_gradient quantization.quantize_and_dequantize "
-        "quantization.quantize_and_dequantize_v2"
-    ),
     "quantize_dequantize": "quantization.dequantize quantization.quantize quantization.quantized_concat",
     "random_distributions": (
         "random.gamma random.poisson random.stateless_binomial random.stateless_gamma "

@@ -14,9 +14,9 @@ from fastgraph.keras.identifiers import get_custom_objects as get_custom_objects
 from fastgraph.keras.identifiers import get_registered_name as get_registered_name
 from fastgraph.keras.identifiers import get_registered_object as get_registered_object
 from fastgraph.keras.identifiers import register_keras_serializable as register_keras_serializable
+from fastgraph.keras.model_serialization import deserialize_keras_object as deserialize_keras_object
+from fastgraph.keras.model_serialization import serialize_keras_object as serialize_keras_object
 from fastgraph.keras.progress import Progbar as Progbar
 from fastgraph.keras.sequences import img_to_array as img_to_array
 from fastgraph.keras.sequences import pad_sequences as pad_sequences
-from fastgraph.keras.model_serialization import deserialize_keras_object as deserialize_keras_object
-from fastgraph.keras.model_serialization import serialize_keras_object as serialize_keras_object
 
