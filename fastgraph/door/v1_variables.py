@@ -17,6 +17,7 @@ from typing import Any
 
 import fastgraph as tf
 from fastgraph.core.base.dtype import DTypeLike
+from fastgraph.core.base.shapes import ShapeLike
 from fastgraph.core.conversion import SizeLike
 from fastgraph.core.tensor import current_trace
 from fastgraph.door.v1_arguments import taken
@@ -66,19 +67,19 @@ class Variable(metaclass=_AnyVariable):
 # ---- initializers ---------------------------------------------------------------------------------------------------
 
 
-def _uniform(shape: SizeLike, dtype: DTypeLike, minval: Any = 0.0, maxval: Any = None, seed: int | None = None) -> Any:
+def _uniform(shape: ShapeLike, dtype: DTypeLike, minval: Any = 0.0, maxval: Any = None, seed: int | None = None) -> Any:
     return tf.random.uniform(shape, minval, maxval, dtype, seed=seed)
 
 
-def _normal(shape: SizeLike, dtype: DTypeLike, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None) -> Any:
+def _normal(shape: ShapeLike, dtype: DTypeLike, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None) -> Any:
     return tf.random.normal(shape, mean, stddev, dtype, seed=seed)
 
 
-def _truncated(shape: SizeLike, dtype: DTypeLike, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None) -> Any:
+def _truncated(shape: ShapeLike, dtype: DTypeLike, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None) -> Any:
     return tf.random.truncated_normal(shape, mean, stddev, dtype, seed=seed)
 
 
-def _scaled(shape: SizeLike, dtype: DTypeLike, scale: float = 1.0, mode: str = "fan_in", distribution: str =
+def _scaled(shape: ShapeLike, dtype: DTypeLike, scale: float = 1.0, mode: str = "fan_in", distribution: str =
             "truncated_normal", seed: int | None = None) -> Any:  # fmt: skip
     """Numbers whose variance is `scale` over the inputs, the outputs, or the mean of both."""
     if scale <= 0.0:
@@ -97,7 +98,7 @@ def _scaled(shape: SizeLike, dtype: DTypeLike, scale: float = 1.0, mode: str = "
     return tf.random.truncated_normal(shape, 0.0, deviation / 0.87962566103423978, dtype, seed=seed)
 
 
-def _orthogonal(shape: SizeLike, dtype: DTypeLike, gain: float = 1.0, seed: int | None = None) -> Any:
+def _orthogonal(shape: ShapeLike, dtype: DTypeLike, gain: float = 1.0, seed: int | None = None) -> Any:
     dims: list[Any] = tf.TensorShape(shape).as_list()
     if len(dims) < 2:
         raise ValueError("The tensor to initialize, specified by argument `shape` must be at least two-dimensional.")
@@ -137,7 +138,7 @@ class Initializer:
         self._given = taken(self._name, INITIALIZERS[self._name][0], args, kwargs)
         self.dtype = tf.as_dtype(self._given.pop("dtype", tf.float32))
 
-    def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, partition_info: Any = None) -> Any:
+    def __call__(self, shape: ShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None) -> Any:
         kind = self.dtype if dtype is None else tf.as_dtype(dtype)
         return INITIALIZERS[self._name][1](shape, kind, **self._given)
 

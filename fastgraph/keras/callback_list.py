@@ -28,7 +28,7 @@ class Callback:
     """
 
     def __init__(self) -> None:
-        self.model: Model = None
+        self.model: Any = None
         self.params: dict[str, Any] = {}
         self.validation_data = None
 

@@ -447,7 +447,7 @@ _TABLE: dict[str, Any] = {
 _TABLE |= {kind.__name__: kind for kind in _TABLE.values()}
 
 
-def _dims(shape: SizeLike) -> tuple[int, ...]:
+def _dims(shape: Any) -> tuple[int, ...]:
     """A shape as a tuple of lengths. Raises ValueError for one that is not all known."""
     lengths = shape.as_list() if hasattr(shape, "as_list") else np.asarray(shape).reshape(-1).tolist()
     if any(n is None for n in lengths):

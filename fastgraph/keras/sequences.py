@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.keras import backend
 from fastgraph.keras.layers.core import checked_data_format
 
@@ -50,7 +49,7 @@ def pad_sequences(
     return rows
 
 
-def img_to_array(img: Any, data_format: str | None = None, dtype: DTypeLike | None = None) -> np.ndarray:
+def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) -> np.ndarray:
     """Return a Pillow image as f32[h, w, c]. Source: tf.keras.utils.img_to_array."""
     x = np.asarray(img, dtype=dtype or backend.floatx())
     if x.ndim not in (2, 3):

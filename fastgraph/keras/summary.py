@@ -19,7 +19,7 @@ _HEADINGS = ("Layer (type)", "Output Shape", "Param #")
 _UNITS = ("Byte", "KB", "MB", "GB", "TB", "PB")
 
 
-def table(model: Model, line_length: int | None = None, positions: Sequence[float] | None = None) -> Iterator[str]:
+def table(model: Any, line_length: int | None = None, positions: Sequence[float] | None = None) -> Iterator[str]:
     """Yield the lines of the table; a functional model that is no chain has a column of where inputs come from."""
     network = model._network
     connected = network is not None and not network.is_chain()

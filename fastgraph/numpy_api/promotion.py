@@ -167,7 +167,7 @@ def type_of_two(a: TensorLike, b: TensorLike) -> DType:
     return numpy_type([a, b])
 
 
-def _numpy_dtype(dtype: DTypeLike) -> Any:
+def _numpy_dtype(dtype: Any) -> Any:
     return dtype.numpy_dtype if isinstance(dtype, DType) else np.dtype(dtype)
 
 
