@@ -49,11 +49,11 @@ class TextFileIndex:
     LINE_NUMBER = -1
 
 
-class TableInitializer(AutoTrackable):
-    """The base of initializers, each of which fills a table once: its dtypes, and `initialize(table)`."""
+class _OfDtypes(AutoTrackable):
+    """The base of what has keys and values."""
 
-    def __init__(self, key_dtype: DTypeLike, value_dtype: DTypeLike) -> None:
-        self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
+    _key_dtype: DType
+    _value_dtype: DType
 
     @property
     def key_dtype(self) -> DType:
@@ -64,6 +64,13 @@ class TableInitializer(AutoTrackable):
     def value_dtype(self) -> DType:
         """The dtype of values."""
         return self._value_dtype
+
+
+class TableInitializer(_OfDtypes):
+    """The base of initializers, each of which fills a table once: its dtypes, and `initialize(table)`."""
+
+    def __init__(self, key_dtype: DTypeLike, value_dtype: DTypeLike) -> None:
+        self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
 
     def initialize(self, table: StaticHashTable) -> None:
         """Fill `table`."""
@@ -197,21 +204,11 @@ def _check_dtypes(table: LookupInterface, key_dtype: DType, value_dtype: DType) 
 # ---- tables ---------------------------------------------------------------------------------------------------------
 
 
-class LookupInterface(AutoTrackable, TrackableResource):
+class LookupInterface(_OfDtypes, TrackableResource):
     """The base of tables: dtypes, `lookup`, `size`, `[keys]`."""
 
     def __init__(self, key_dtype: DTypeLike, value_dtype: DTypeLike, name: str) -> None:
         self._key_dtype, self._value_dtype, self._name = as_dtype(key_dtype), as_dtype(value_dtype), name
-
-    @property
-    def key_dtype(self) -> DType:
-        """The dtype of keys."""
-        return self._key_dtype
-
-    @property
-    def value_dtype(self) -> DType:
-        """The dtype of values."""
-        return self._value_dtype
 
     @property
     def name(self) -> str:

@@ -200,8 +200,18 @@ def _pieces(path: str, compression: str, block: int, size: int, header: int, foo
 class _OfFiles(Dataset):
     """The base of datasets that files hold: made of names, or of a dataset of names."""
 
-    def _begin(self, filenames: Any, blocks: Blocks, num_parallel_reads: Any) -> None:
-        turns = None if num_parallel_reads is None else _count(num_parallel_reads, "num_parallel_reads")
+    _READ: Callable[..., Any]
+
+    def __init__(
+        self, filenames: Any, compression_type: TensorLike | None = None, buffer_size: TensorLike | None = None,
+        num_parallel_reads: TensorLike | None = None, name: str | None = None,
+    ) -> None:  # fmt: skip
+        self._begin(filenames, self._READ, compression_type, buffer_size, num_parallel_reads)
+
+    def _begin(self, filenames: Any, read: Callable[..., Any], compression: Any, size: Any, reads: Any) -> None:
+        block = _BLOCK if size is None else _count(size, "buffer_size")
+        blocks = functools.partial(read, compression=_compression(compression), block=block)
+        turns = None if reads is None else _count(reads, "num_parallel_reads")
         if turns is not None and turns < 1:
             turns = os.cpu_count() or 1
         kind = type(self).__name__ + "V2"
@@ -271,13 +281,7 @@ class TFRecordDataset(_OfFiles):
         [b'first', b'second']
     """
 
-    def __init__(
-        self, filenames: Any, compression_type: TensorLike | None = None, buffer_size: TensorLike | None = None,
-        num_parallel_reads: TensorLike | None = None, name: str | None = None,
-    ) -> None:  # fmt: skip
-        size = _BLOCK if buffer_size is None else _count(buffer_size, "buffer_size")
-        blocks = functools.partial(blocks_of_records, compression=_compression(compression_type), block=size)
-        self._begin(filenames, blocks, num_parallel_reads)
+    _READ = staticmethod(blocks_of_records)
 
 
 class TextLineDataset(_OfFiles):
@@ -286,13 +290,7 @@ class TextLineDataset(_OfFiles):
     The arguments are those of `TFRecordDataset`. Raises: as there.
     """
 
-    def __init__(
-        self, filenames: Any, compression_type: TensorLike | None = None, buffer_size: TensorLike | None = None,
-        num_parallel_reads: TensorLike | None = None, name: str | None = None,
-    ) -> None:  # fmt: skip
-        size = _BLOCK if buffer_size is None else _count(buffer_size, "buffer_size")
-        blocks = functools.partial(_lines, compression=_compression(compression_type), block=size)
-        self._begin(filenames, blocks, num_parallel_reads)
+    _READ = staticmethod(_lines)
 
 
 class FixedLengthRecordDataset(_OfFiles):
@@ -319,11 +317,8 @@ class FixedLengthRecordDataset(_OfFiles):
             raise errors.InvalidArgumentError(None, None, "`record_bytes` must be > 0")
         if header < 0 or footer < 0:
             raise errors.InvalidArgumentError(None, None, "`header_bytes` and `footer_bytes` must be >= 0")
-        block = _BLOCK if buffer_size is None else _count(buffer_size, "buffer_size")
-        blocks = functools.partial(
-            _pieces, compression=_compression(compression_type), block=block, size=size, header=header, footer=footer
-        )
-        self._begin(filenames, blocks, num_parallel_reads)
+        read = functools.partial(_pieces, size=size, header=header, footer=footer)
+        self._begin(filenames, read, compression_type, buffer_size, num_parallel_reads)
 
 
 def parse_example_dataset(

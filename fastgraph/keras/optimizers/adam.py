@@ -54,11 +54,7 @@ class Adam(Optimizer):
         None = None, global_clipnorm: float | None = None, use_ema: bool = False, ema_momentum: float = 0.99,
         ema_overwrite_frequency: int | None = None, jit_compile: bool = True, name: str = "Adam", **kwargs: Any,
     ) -> None:  # fmt: skip
-        super().__init__(
-            name, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum, ema_overwrite_frequency,
-            jit_compile, learning_rate=learning_rate, **kwargs,
-        )  # fmt: skip
-        self._take(locals())
+        self._begin(locals())
         self._momentums: list[Variable] = []
         self._velocities: list[Variable] = []
         self._velocity_hats: list[Variable] = []

@@ -5,6 +5,7 @@ Rule: a step is written in ops and Variables, so that it runs eagerly, or as par
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from typing import Any, ClassVar
@@ -99,6 +100,12 @@ class Optimizer(Arguments, Trackable):
         self._variables: list[Variable] = [self.iterations]
         self._slots: dict[tuple[int, str], Any] = {}  # (a Variable's cell, slot) -> the slot, or what waits for it
         self._excluded: tuple[set[int], tuple[str, ...]] = (set(), ())
+
+    def _begin(self, given: dict[str, Any]) -> None:
+        """Do what a subclass's constructor does, by its `locals()`: the base takes its own, the config all."""
+        own = inspect.signature(Optimizer.__init__).parameters.keys() & given.keys() - {"self", "kwargs"}
+        Optimizer.__init__(self, **{name: given[name] for name in own}, **given["kwargs"])
+        self._take(given)
 
     def _build_learning_rate(self, learning_rate: Rate) -> Variable | Callable[[Any], Any]:
         """Return what `_learning_rate` keeps: a Variable, or a function of the step as it is."""

@@ -34,11 +34,7 @@ class SGD(Optimizer):
     ) -> None:  # fmt: skip
         if isinstance(momentum, (int, float)) and not 0 <= momentum <= 1:
             raise ValueError("`momentum` must be between [0, 1].")
-        super().__init__(
-            name, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum, ema_overwrite_frequency,
-            jit_compile, learning_rate=learning_rate, **kwargs,
-        )  # fmt: skip
-        self._take(locals())
+        self._begin(locals())
         self.momentums: list[Variable] = []
 
     def build(self, var_list: Sequence[Variable]) -> None:
@@ -82,11 +78,7 @@ class RMSprop(Optimizer):
         | None = None, global_clipnorm: float | None = None, use_ema: bool = False, ema_momentum: float = 0.99,
         ema_overwrite_frequency: int | None = 100, jit_compile: bool = True, name: str = "RMSprop", **kwargs: Any,
     ) -> None:  # fmt: skip
-        super().__init__(
-            name, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum, ema_overwrite_frequency,
-            jit_compile, learning_rate=learning_rate, **kwargs,
-        )  # fmt: skip
-        self._take(locals())
+        self._begin(locals())
         self._velocities: list[Variable] = []
         self._momentums: list[Variable] = []
         self._average_gradients: list[Variable] = []
@@ -135,11 +127,7 @@ class Adagrad(Optimizer):
         global_clipnorm: float | None = None, use_ema: bool = False, ema_momentum: float = 0.99,
         ema_overwrite_frequency: int | None = None, jit_compile: bool = True, name: str = "Adagrad", **kwargs: Any,
     ) -> None:  # fmt: skip
-        super().__init__(
-            name, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum, ema_overwrite_frequency,
-            jit_compile, learning_rate=learning_rate, **kwargs,
-        )  # fmt: skip
-        self._take(locals())
+        self._begin(locals())
         self._accumulators: list[Variable] = []
 
     def build(self, var_list: Sequence[Variable]) -> None:
