@@ -254,7 +254,7 @@ def test_usage() -> None:
     nothing, help_ = run(), run("--help")
     assert nothing.returncode == 2 and "usage: python -m fastgraph run SCRIPT.py" in nothing.stderr
     assert help_.returncode == 0 and "usage: python -m fastgraph run SCRIPT.py" in help_.stdout
-    call = "from fastgraph.door import running; sys.exit(running.main(['-c', '1']))"
+    call = "from fastgraph.door import run_command; sys.exit(run_command.main(['-c', '1']))"
     shut = plain("-E", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {call}")
     assert shut.returncode == 2 and "-E, -I and -S" in shut.stderr
 
