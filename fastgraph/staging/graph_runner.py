@@ -7,22 +7,27 @@ further outputs and leaves one record, else its executable runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastgraph._tape import watch_accessed
-from fastgraph.core.base.locks import Lock
+from fastgraph.core.base.deferred_signals import deferred
+from fastgraph.core.base.locks import Lock, importing
 from fastgraph.core.tensor import bind, current_state, get_slot
 from fastgraph.graph import recursive_calls
 from fastgraph.graph.differentiate import Derivative, closed, derive, differentiable, extended
 from fastgraph.graph.ir import Graph, Value
 from fastgraph.graph.structural_ops import CALL
 from fastgraph.graph.trace import GraphTrace
-from fastgraph.runtime.executable import Executable, Origin
 from fastgraph.staging.fast_call import Recording, followed
+
+if TYPE_CHECKING:
+    from fastgraph.runtime.executable import Executable
 
 
 def make_executable(graph: Graph, name: str, origin: tuple[Runner, Sequence[Value]] | None) -> Executable:
     """Return what runs `graph`: the compiler's executable. For `origin` see Runner."""
+    with importing, deferred:  # the compiler: not for who only decorates a function
+        from fastgraph.runtime.executable import Executable, Origin
     if origin is None:
         return Executable(graph, name)
     runner, values = origin
