@@ -21,7 +21,7 @@ from fastgraph.core.base.shapes import Aval, TensorShape, common_shape, generali
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import unsupported
 from fastgraph.core.registry import public_function, register_public
-from fastgraph.core.tensor import Tensor, convert, current_trace
+from fastgraph.core.tensor import Tensor, class_has, convert, current_trace
 from fastgraph.graph import control_flow_gradients as control_flow_gradients  # fills in the gradient of while
 from fastgraph.graph.subgraphs import as_tensor, make_while, subgraph_name, traced
 from fastgraph.ops.arguments import refused
@@ -283,7 +283,7 @@ def map_fn(
 
 def _is_composite(leaf: object) -> bool:
     """Whether no one tensor can stand for `leaf`: a RaggedTensor or SparseTensor."""
-    return hasattr(type(leaf), "__fg_bind__")
+    return class_has(leaf, "__fg_bind__")
 
 
 def _elements(elems: object) -> Any:

@@ -23,7 +23,7 @@ from fastgraph.core.conversion import (
 )
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get
-from fastgraph.core.tensor import EagerTensor, Tensor, as_array, bind, convert, current_trace
+from fastgraph.core.tensor import EagerTensor, Tensor, as_array, bind, class_has, convert, current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.families import bind_named, dtype_set, invalid, shape_text
 
@@ -40,7 +40,7 @@ def as_tensor(value: Any, dtype: DTypeLike | None = None) -> Tensor:
     """
     if isinstance(value, Tensor):
         return value
-    if hasattr(type(value), "__fg_bind__"):
+    if class_has(value, "__fg_bind__"):
         return value
     return convert(value, None if dtype is None or has_dtype(value) else as_dtype(dtype))
 
@@ -71,7 +71,7 @@ def tensor_of(value: TensorLike, dtype: DType) -> Tensor:
 
 def has_dtype(value: TensorLike) -> bool:
     """Whether a value is a tensor, or like a Variable always the same one: its dtype is nobody's to choose."""
-    return isinstance(value, Tensor) or hasattr(type(value), "__fg_tensor__")
+    return isinstance(value, Tensor) or class_has(value, "__fg_tensor__")
 
 
 def preferred(value: TensorLike, dtype: DType) -> Tensor:
@@ -331,7 +331,7 @@ def _mixed_extents(shape: Sequence[Any], letter: str) -> Extents:
         if current_trace() is not None:
             raise unsupported(shape)
         raise ValueError(f"Cannot convert a partially known TensorShape {TensorShape(list(shape))} to a Tensor.")
-    shape = whole_items([convert(n) if hasattr(type(n), "__fg_tensor__") else n for n in shape])  # Variables, too
+    shape = whole_items([convert(n) if class_has(n, "__fg_tensor__") else n for n in shape])  # Variables, too
     if any(isinstance(n, (float, str, bytes, list, tuple)) for n in shape):  # no shape, whatever else is in it
         tensor = as_tensor(shape)
         if not letter and not tensor.dtype.is_integer:

@@ -17,7 +17,7 @@ from fastgraph.core import registry as primitives
 from fastgraph.core.base import nesting
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tape.gradient_tape import GradientTape, is_trainable, is_variable
-from fastgraph.core.tensor import Tensor, convert, current_trace
+from fastgraph.core.tensor import Tensor, class_has, convert, current_trace
 from fastgraph.ops.elementwise import apart
 from fastgraph.ops.random_replay import Replay
 
@@ -143,7 +143,7 @@ def _read(given: Any) -> Any:
 
 def is_composite(value: TensorLike | None) -> bool:
     """Whether no one tensor can stand for `value`: a RaggedTensor or SparseTensor."""
-    return hasattr(type(value), "__fg_bind__")
+    return class_has(value, "__fg_bind__")
 
 
 def _parts(value: TensorLike | None) -> list[Any]:

@@ -9,7 +9,7 @@ import abc
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from fastgraph.core.tensor import Tensor
+from fastgraph.core.tensor import Tensor, class_has
 
 
 class TraceType(abc.ABC):
@@ -85,7 +85,7 @@ class Typed:
 
 def has_type(value: object) -> bool:
     """Whether an object says its TraceType."""
-    return hasattr(type(value), "__tf_tracing_type__")
+    return class_has(value, "__tf_tracing_type__")
 
 
 def type_of(value: Any) -> TraceType:
