@@ -238,7 +238,8 @@ def main() -> None:
         "",
         f"fastgraph {fg.__version__}, Python {platform.python_version()}, {platform.machine()},",
         f"{num_threads()} threads, {datetime.date.today()}. Made by",
-        "`python -m benchmarks.scale --report docs/scale.md`.",
+        "`python -m benchmarks.scale --report docs/scale.md`. What more processes and machines give, and a model of",
+        "their cost for up to 1,024: [distributed.md](distributed.md#many-machines).",
         "",
     ]
     lines += [*throughput(options.seconds), "", *shapes(options.shapes), "", *graphs(options.most)]

@@ -15,7 +15,7 @@ from fastgraph.core.base.dtype import DType, as_dtype, bfloat16
 from fastgraph.core.base.nesting import flatten
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.devices import device, device_name, list_logical_devices
-from fastgraph.core.tensor import Tensor
+from fastgraph.core.tensor import Tensor, class_has
 from fastgraph.numpy_api.promotion import ops
 from fastgraph.numpy_api.tables import named
 
@@ -179,7 +179,7 @@ def on(name: str | None) -> device:
 
 
 def _plain(value: object) -> bool:
-    return not any(isinstance(leaf, Tensor) or hasattr(type(leaf), "__fg_tensor__") for leaf in flatten(value))
+    return not any(isinstance(leaf, Tensor) or class_has(leaf, "__fg_tensor__") for leaf in flatten(value))
 
 
 def asarray(obj: TensorLike, /, *, dtype: Any = None, device: str | None = None, copy: bool | None = None) -> Tensor:

@@ -22,6 +22,7 @@ from fastgraph.core.tensor import (
     EagerTensor,
     Leaves,
     Tensor,
+    class_has,
     convert,
     current_trace,
     from_array,
@@ -101,7 +102,7 @@ def convert_value(value: Any, dtype: DType | None = None) -> Tensor:
     TypeError where a Python value cannot be of `dtype`, ValueError for what cannot be a tensor, while tracing TypeError
     but for None and lists that are not rectangular. Arrays are copied, and cast to `dtype` whatever they hold.
     """
-    if hasattr(type(value), "__tf_tensor__"):
+    if class_has(value, "__tf_tensor__"):
         own = value.__tf_tensor__(dtype, None)
         if own is NotImplemented:
             raise unsupported(value)
@@ -133,7 +134,7 @@ def _convert(value: TensorLike, dtype: DType | None) -> Tensor:
         return from_array(np.asarray(value), dtype)
     if isinstance(value, (bool, int, float, complex, str, bytes)):
         return _from_leaves(_single(value), value, dtype)
-    if hasattr(type(value), "__array__") or hasattr(value, "__array_interface__"):
+    if class_has(value, "__array__") or hasattr(value, "__array_interface__"):
         return _from_array(np.asarray(value), dtype)
     if is_sequence(value):
         return _from_sequence(_as_lists(value), dtype)
@@ -170,7 +171,7 @@ def _as_lists(value: Any) -> Any:
         return [_as_lists(item) for item in value]
     if isinstance(value, (Tensor, np.ndarray, np.generic)) or not is_sequence(value):
         return value
-    items = value if hasattr(type(value), "__iter__") else [value[i] for i in range(len(value))]
+    items = value if class_has(value, "__iter__") else [value[i] for i in range(len(value))]
     return [_as_lists(item) for item in items]
 
 
@@ -378,7 +379,7 @@ def cast_items(value: Any, dtype: DType) -> Any:
 
 
 def _item(item: Any, dtype: DType | None) -> Tensor:
-    if isinstance(item, Tensor) or hasattr(type(item), "__fg_tensor__"):
+    if isinstance(item, Tensor) or class_has(item, "__fg_tensor__"):
         return convert(item, None)  # a tensor of another dtype: the op that stacks says so
     return convert(item, dtype)
 
@@ -387,7 +388,7 @@ def has_tensor(value: object) -> bool:
     """Say whether a value is a tensor, or a list with one in it."""
     if isinstance(value, (list, tuple)):
         return any(has_tensor(item) for item in value)
-    return isinstance(value, Tensor) or hasattr(type(value), "__fg_tensor__")
+    return isinstance(value, Tensor) or class_has(value, "__fg_tensor__")
 
 
 def _first_tensor_dtype(value: Sequence[Any]) -> Any:
@@ -396,7 +397,7 @@ def _first_tensor_dtype(value: Sequence[Any]) -> Any:
             found = _first_tensor_dtype(item)
             if found is not None:
                 return found
-        elif isinstance(item, Tensor) or hasattr(type(item), "__fg_tensor__"):
+        elif isinstance(item, Tensor) or class_has(item, "__fg_tensor__"):
             return item.dtype
     return None
 
@@ -481,7 +482,7 @@ def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name
         TypeError: Cannot convert 'half' to EagerTensor of dtype half
     """
     wanted = as_dtype(dtype) if dtype is not None else None
-    if not isinstance(value, _CONSTANTS) and hasattr(type(value), "__tf_tensor__"):
+    if not isinstance(value, _CONSTANTS) and class_has(value, "__tf_tensor__"):
         raise unsupported(value)
     if isinstance(value, Tensor) and wanted is not None and value.dtype is not wanted:
         raise TypeError(f"Expected tensor {value} with dtype {wanted!r}, but got dtype {value.dtype!r}.")

@@ -254,6 +254,9 @@ def current_state() -> ThreadState:
 def current_trace() -> Any:
     """The Trace that this thread's ops are bound to, or None in eager mode."""
 
+def class_has(value: object, name: str) -> bool:
+    """Return whether the class of `value`, or one that it inherits from, defines `name`."""
+
 def push_trace(trace: Trace | None) -> Trace | None:
     """Bind this thread's ops to `trace` (None: eager); gives the one before, for `pop_trace`."""
 

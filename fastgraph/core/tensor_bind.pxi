@@ -83,7 +83,7 @@ cdef bint _is_lazy_tensor(object value):
 
     A composite that no one tensor can stand for (RaggedTensor) gives itself; ops then ask it what they do to it.
     """
-    return hasattr(type(value), "__fg_tensor__")
+    return class_has(value, "__fg_tensor__")
 
 
 cpdef object convert(object value, object dtype=None):
@@ -193,7 +193,7 @@ cdef tuple _convert_inputs(Primitive prim, tuple inputs):
         value = converted[i]
         letter = prim.groups[i if i < n_letters else n_letters - 1]
         if isinstance(value, Tensor):
-            if type(value) is not EagerTensor and hasattr(type(value), "__fg_defer__"):
+            if type(value) is not EagerTensor and class_has(value, "__fg_defer__"):
                 return None
         elif isinstance(value, Cell):
             continue
@@ -581,9 +581,9 @@ cpdef object bind(Primitive prim, tuple inputs, dict attrs):
     inputs = _convert_inputs(prim, given)
     if inputs is None:
         for value in given:
-            if hasattr(type(value), "__fg_bind__"):
+            if class_has(value, "__fg_bind__"):
                 return value.__fg_bind__(prim, given, attrs)
-            if hasattr(type(value), "__fg_defer__"):
+            if class_has(value, "__fg_defer__"):
                 return value.__fg_defer__(prim, given, attrs)
     if state.trace is not None:
         outputs = state.trace.bind(prim, inputs, attrs)

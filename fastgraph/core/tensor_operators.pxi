@@ -150,7 +150,7 @@ cdef object _operand(object tensor, object other, bint reflected, bint strictly)
         if scalar is not None:
             return scalar
     if _is_lazy_tensor(other):
-        if hasattr(type(tensor), "__fg_defer__"):
+        if class_has(tensor, "__fg_defer__"):
             return other  # a Variable is read when the op is done
         return other.__fg_tensor__(None)  # a composite gives itself: `bind` asks it
     try:
@@ -183,7 +183,7 @@ cdef object _equality(object slot, str name, object tensor, object other, bint n
             scalar = _scalar(other, (<EagerTensor>tensor).dtype_code)
         if scalar is not None:
             other = scalar
-        elif (not _is_lazy_tensor(other) and _handles_comparison(type(other))) or hasattr(type(other), "__fg_bind__"):
+        elif (not _is_lazy_tensor(other) and _handles_comparison(type(other))) or class_has(other, "__fg_bind__"):
             return NotImplemented
         else:
             other = convert(other, tensor.dtype)

@@ -22,7 +22,7 @@ from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get, public_function
 from fastgraph.core.tape.indexed_slices import IndexedSlices
-from fastgraph.core.tensor import Tensor, bind, convert, current_trace
+from fastgraph.core.tensor import Tensor, bind, class_has, convert, current_trace
 from fastgraph.graph import control_flow_gradients as control_flow_gradients  # fills in the gradients of cond and while
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.ir import OperationView
@@ -86,7 +86,7 @@ def smart_cond(
     for function, what in ((true_fn, "true_fn"), (false_fn, "false_fn")):
         if not callable(function):
             raise TypeError(f"Argument `{what}` must be callable.")
-    known = known_value(pred) if isinstance(pred, Tensor) else None if hasattr(type(pred), "__fg_tensor__") else pred
+    known = known_value(pred) if isinstance(pred, Tensor) else None if class_has(pred, "__fg_tensor__") else pred
     if known is None:
         return cond(pred, true_fn, false_fn, name=name)
     return true_fn() if known else false_fn()

@@ -11,7 +11,7 @@ from typing import Any
 
 from fastgraph.core.base.dtype import int32
 from fastgraph.core.base.shapes import Shape, broadcast_shapes
-from fastgraph.core.tensor import Tensor
+from fastgraph.core.tensor import Tensor, class_has
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.array_ops import broadcast_dynamic_shape
 from fastgraph.ops.broadcasting import broadcast_to
@@ -38,7 +38,7 @@ def extent(x: Any, axis: int) -> Any:
 
 
 def _at_run_time(x: Any) -> Any:
-    return x.shape_tensor() if hasattr(type(x), "shape_tensor") else shape(x)
+    return x.shape_tensor() if class_has(x, "shape_tensor") else shape(x)
 
 
 def batch_dims(x: Any, own: int) -> Shape:

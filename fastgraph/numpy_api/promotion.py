@@ -15,7 +15,7 @@ from fastgraph.core.base.nesting import flatten
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.registry import public_function
-from fastgraph.core.tensor import Tensor
+from fastgraph.core.tensor import Tensor, class_has
 from fastgraph.numpy_api.weak_tensor import WeakTensor
 
 MODES = ("off", "legacy", "safe", "all")
@@ -267,6 +267,6 @@ def as_kind(value: Any, dtype: DType) -> Any:
     """A value as a tensor of a dtype: what has one is cast, Python's numbers and arrays are converted."""
     if isinstance(value, WeakTensor):
         value = value.tensor
-    if isinstance(value, Tensor | CompositeTensor) or hasattr(type(value), "__fg_tensor__"):
+    if isinstance(value, Tensor | CompositeTensor) or class_has(value, "__fg_tensor__"):
         return ops.cast(value, dtype)
     return convert_to_tensor(value, dtype)

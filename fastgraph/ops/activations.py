@@ -11,7 +11,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype, float32
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.tensor import convert
+from fastgraph.core.tensor import class_has, convert
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.complex_numbers import conj
 from fastgraph.ops.division import fractions
@@ -213,7 +213,7 @@ def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> An
     Raises: ValueError if y is a tensor of another dtype. Source: tf.math.multiply_no_nan.
     """
     x = as_tensor(x)
-    return named(name, multiply_no_nan_p, x, y if hasattr(type(y), "__fg_bind__") else convert(y, x.dtype))
+    return named(name, multiply_no_nan_p, x, y if class_has(y, "__fg_bind__") else convert(y, x.dtype))
 
 
 @elementwise(

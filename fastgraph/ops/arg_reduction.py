@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.tensor import Tensor
+from fastgraph.core.tensor import Tensor, class_has
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import UnknownAxis, known_axis, named, not_allowed, refused
 from fastgraph.ops.deferred_calls import late
@@ -152,7 +152,7 @@ def _position_dtype(output_type: DTypeLike | None) -> DType:
 
 def _position_axis(axis: Any, strict: bool = False) -> int:
     """The axis of argmin, and of argmax, which is `strict` about what an axis may be."""
-    if strict and not isinstance(axis, (int, Tensor)) and not hasattr(type(axis), "__fg_tensor__"):
+    if strict and not isinstance(axis, (int, Tensor)) and not class_has(axis, "__fg_tensor__"):
         if isinstance(axis, (np.generic, np.ndarray)) and axis.dtype != np.int32 and axis.dtype.kind in "iu":
             raise TypeError(f"axis tensor dtypes {axis.dtype} is not supported")
         if not isinstance(axis, (np.generic, np.ndarray)) or axis.dtype != np.int32:

@@ -15,7 +15,7 @@ from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tape.indexed_slices import IndexedSlices
-from fastgraph.core.tensor import Tensor, convert, current_trace
+from fastgraph.core.tensor import Tensor, class_has, convert, current_trace
 from fastgraph.ops.arguments import (
     as_tensor,
     has_dtype,
@@ -197,7 +197,7 @@ def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Any:
 
     Raises: InvalidArgumentError if they do not. Source: tf.broadcast_dynamic_shape.
     """
-    if any(hasattr(type(each), "__fg_bind__") for each in (shape_x, shape_y)):
+    if any(class_has(each, "__fg_bind__") for each in (shape_x, shape_y)):
         return named(None, broadcast_args, shape_x, shape_y)
     x, y = (convert_to_tensor(each, dtype_hint=int64 if holds_int64(each) else int32) for each in (shape_x, shape_y))
     if not isinstance(shape_x, Tensor):

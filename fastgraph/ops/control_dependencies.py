@@ -14,7 +14,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.locks import Lock
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.name_scopes import current_scope
-from fastgraph.core.tensor import Tensor, current_trace, executing_eagerly
+from fastgraph.core.tensor import Tensor, class_has, current_trace, executing_eagerly
 from fastgraph.ops.arguments import known_value
 
 
@@ -26,7 +26,7 @@ def inside_function() -> bool:
 
 def is_symbolic_tensor(tensor: Tensor) -> bool:
     """Return whether `tensor` is one of a graph. Source: tf.is_symbolic_tensor."""
-    return isinstance(tensor, Tensor) and not hasattr(type(tensor), "backing_device")
+    return isinstance(tensor, Tensor) and not class_has(tensor, "backing_device")
 
 
 def get_static_value(tensor: TensorLike, partial: bool = False) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 from fastgraph.api import namespaces
 from fastgraph.core.base.dtype import float32, int32, int64
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
-from fastgraph.core.tensor import Tensor
+from fastgraph.core.tensor import Tensor, class_has
 from fastgraph.ops.arguments import as_tensor, has_dtype, of_dtypes, static_int, whole
 from fastgraph.ops.comparison import equal, greater_equal, less, less_equal, logical_and
 from fastgraph.ops.creation import range_
@@ -272,7 +272,7 @@ def resize(
 
     Source: tf.image.resize.
     """
-    if hasattr(type(images), "__fg_bind__"):  # images of different sizes, in a RaggedTensor
+    if class_has(images, "__fg_bind__"):  # images of different sizes, in a RaggedTensor
         ragged: Any = images
         rest = (size, method, preserve_aspect_ratio, antialias)
         if ragged.shape.rank not in (4, None):

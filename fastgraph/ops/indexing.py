@@ -18,7 +18,7 @@ import fastgraph.core.op_errors as op_errors
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import public_function
-from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_trace, get_slot, register_slot
+from fastgraph.core.tensor import EagerTensor, Tensor, class_has, convert, current_trace, get_slot, register_slot
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import of_dtypes, whole
 from fastgraph.ops.families import (
@@ -94,7 +94,7 @@ def _check_dtypes(parts: Sequence[Any]) -> None:
 
 def _own_dtype(number: Any) -> Any:
     """The dtype of a number in a key that is a tensor, None of any other."""
-    return number.dtype if isinstance(number, Tensor) or hasattr(type(number), "__fg_tensor__") else None
+    return number.dtype if isinstance(number, Tensor) or class_has(number, "__fg_tensor__") else None
 
 
 def _apply(tensor: Tensor, spec: Spec, positions: list[Any]) -> Any:
@@ -130,7 +130,7 @@ def _number(value: Any, positions: list[Any], traced: bool) -> Any:
     """An int, None, or "t" with the tensor appended to `positions`."""
     if value is None or type(value) is int:
         return value
-    if isinstance(value, Tensor) or hasattr(type(value), "__fg_tensor__"):
+    if isinstance(value, Tensor) or class_has(value, "__fg_tensor__"):
         tensor = convert(value)
         if tensor.dtype not in (dtypes.int16, dtypes.int32, dtypes.int64) or tensor.shape.rank not in (None, 0):
             raise _no_index(value)

@@ -15,7 +15,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.tensor import Tensor
+from fastgraph.core.tensor import Tensor, class_has
 from fastgraph.ops.arguments import are_known, as_tensor, known_value, named, static_axes
 from fastgraph.ops.complex_numbers import conj
 from fastgraph.ops.deferred_calls import late, late_unless_known
@@ -217,18 +217,19 @@ def matmul(
         )
     if output_type is not None or (isinstance(a, Tensor) and isinstance(b, Tensor) and a.dtype is not b.dtype):
         a, b, output_type = _of_one_dtype(a, b, output_type)
-    of_operators = hasattr(type(a), "__fg_adjoint__") or hasattr(type(b), "__fg_adjoint__")
-    if adjoint_a:
-        a, transpose_a = _before_transposing(a, of_operators)
-    if adjoint_b:
-        b, transpose_b = _before_transposing(b, of_operators)
+    if adjoint_a or adjoint_b:
+        of_operators = class_has(a, "__fg_adjoint__") or class_has(b, "__fg_adjoint__")
+        if adjoint_a:
+            a, transpose_a = _before_transposing(a, of_operators)
+        if adjoint_b:
+            b, transpose_b = _before_transposing(b, of_operators)
     result = named(name, matmul_p, a, b, transpose_a=bool(transpose_a), transpose_b=bool(transpose_b))
     return result if output_type is None else cast(result, output_type)
 
 
 def _before_transposing(x: TensorLike, of_operators: bool) -> tuple[Any, bool]:
     """x, such that transposed it is the adjoint, and whether it is still to be: not where an operator multiplies."""
-    if hasattr(type(x), "__fg_adjoint__"):
+    if class_has(x, "__fg_adjoint__"):
         return x.__fg_adjoint__(), False  # type: ignore[union-attr]
     if not of_operators:
         return conj(x), True

@@ -9,7 +9,7 @@ import numpy as np
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.op_errors import misfit
-from fastgraph.core.tensor import current_trace
+from fastgraph.core.tensor import class_has, current_trace
 from fastgraph.errors import FailedPreconditionError
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.complex_numbers import conj
@@ -63,7 +63,7 @@ def matrix_transpose(a: TensorLike, name: str | None = "matrix_transpose", conju
 @public("linalg.adjoint")
 def adjoint(matrix: TensorLike, name: str | None = None) -> Any:
     """Matrices transposed and conjugated. t[*s, m, n] -> t[*s, n, m]. Source: tf.linalg.adjoint."""
-    if hasattr(type(matrix), "__fg_adjoint__"):
+    if class_has(matrix, "__fg_adjoint__"):
         return matrix.__fg_adjoint__()  # type: ignore[union-attr]
     return matrix_transpose(matrix, conjugate=True)
 

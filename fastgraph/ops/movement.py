@@ -14,7 +14,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32, int64
 from fastgraph.core.base.shapes import UNKNOWN, Aval, ShapeLike
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace
+from fastgraph.core.tensor import EagerTensor, Tensor, bind, class_has, current_trace
 from fastgraph.ops.arguments import UnknownAxis, as_tensor, extents, known_axes, named, preferred, static_axes, whole
 from fastgraph.ops.complex_numbers import conj
 from fastgraph.ops.deferred_calls import late
@@ -446,7 +446,7 @@ def _attr_axes(axis: TensorLike | None) -> tuple[int, ...]:
         return ()
     if isinstance(axis, (list, tuple)):
         return tuple(whole(a, "axis") for a in axis)
-    if isinstance(axis, (Tensor, np.ndarray)) or hasattr(type(axis), "__fg_tensor__"):
+    if isinstance(axis, (Tensor, np.ndarray)) or class_has(axis, "__fg_tensor__"):
         raise TypeError(f"Expected list for 'axis' argument to 'squeeze' Op, not {axis!r}.")
     return (whole(axis, "axis"),)
 
@@ -469,7 +469,7 @@ def squeeze(input: TensorLike, axis: TensorLike | None = None, name: str | None 
 
     Source: tf.squeeze.
     """
-    if axis is None and hasattr(type(input), "__fg_bind__") and hasattr(input, "row_splits"):
+    if axis is None and class_has(input, "__fg_bind__") and hasattr(input, "row_splits"):
         raise ValueError("Ragged.squeeze must have an axis argument.")
     axes = (axis,) if type(axis) is int else _attr_axes(axis)
     return bind(_SQUEEZE, (input,), {"axes": axes}) if name is None else named(name, squeeze_p, input, axes=axes)

@@ -19,7 +19,7 @@ from fastgraph.core.base.nesting import map_structure
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import get
-from fastgraph.core.tensor import Tensor, convert
+from fastgraph.core.tensor import Tensor, class_has, convert
 from fastgraph.ops.arguments import named
 from fastgraph.ops.families import Array, bind_effect, custom, public
 
@@ -216,7 +216,7 @@ def print_(*inputs: Any, **kwargs: Any) -> Any:
         return f"\0{len(tensors) - 1}\0"
 
     def place(value: Any) -> Any:
-        if hasattr(type(value), "__fg_shown__"):  # a composite: texts, tensors, and the parts of ragged ones
+        if class_has(value, "__fg_shown__"):  # a composite: texts, tensors, and the parts of ragged ones
             text = ""
             for part in value.__fg_shown__():
                 if isinstance(part, tuple):
@@ -225,8 +225,8 @@ def print_(*inputs: Any, **kwargs: Any) -> Any:
                 else:
                     text += part if isinstance(part, str) else number(part)
             return _Place(text)
-        composite = hasattr(type(value), "__fg_bind__")  # it prints itself
-        if isinstance(value, Tensor) or (hasattr(type(value), "__fg_tensor__") and not composite):
+        composite = class_has(value, "__fg_bind__")  # it prints itself
+        if isinstance(value, Tensor) or (class_has(value, "__fg_tensor__") and not composite):
             return _Place(number(value))
         return value
 

@@ -16,7 +16,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.name_scopes import op_scope
 from fastgraph.core.native import philox
-from fastgraph.core.tensor import Tensor
+from fastgraph.core.tensor import Tensor, class_has
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import Extents, as_tensor, extents, known_value, static_int, tensor_of
 from fastgraph.ops.comparison import is_finite
@@ -372,7 +372,7 @@ def dropped(source_of: Any, x: Any, rate: Any, noise_shape: Any) -> Any:
             raise ValueError(f"`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={rate}")
         if rate == 0:
             return x
-    elif not isinstance(rate, (Tensor, np.generic)) and not hasattr(type(rate), "__fg_tensor__"):
+    elif not isinstance(rate, (Tensor, np.generic)) and not class_has(rate, "__fg_tensor__"):
         raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate!s}")
     share = as_tensor(rate, x.dtype)
     if share.dtype is not x.dtype:

@@ -15,7 +15,7 @@ from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float64, int32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike, unsupported
 from fastgraph.core.native import array_loops
-from fastgraph.core.tensor import Tensor
+from fastgraph.core.tensor import Tensor, class_has
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, has_dtype, index_list, known_value, named, of_dtypes, static_int
 from fastgraph.ops.deferred_calls import late
@@ -280,7 +280,7 @@ def _constant_axis(axis: TensorLike | None) -> int:
         raise unsupported(None)
     if isinstance(axis, Tensor):
         number = known_value(axis)
-    elif hasattr(type(axis), "__fg_tensor__"):
+    elif class_has(axis, "__fg_tensor__"):
         number = known_value(as_tensor(axis))
     if number is None or number is np.ma.masked or isinstance(number, (str, bytes)) or np.ndim(number):
         raise ValueError(f"Argument `axis` must be a constant scalar. Received: axis={axis!s}.")

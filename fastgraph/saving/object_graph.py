@@ -13,7 +13,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DTypeLike, string
 from fastgraph.core.conversion import convert_to_tensor
-from fastgraph.core.tensor import executing_eagerly, from_array
+from fastgraph.core.tensor import class_has, executing_eagerly, from_array
 from fastgraph.graphdef.message_types import KINDS
 from fastgraph.graphdef.messages import Message
 from fastgraph.state.tracking import Trackable, children_of
@@ -70,7 +70,7 @@ class ObjectGraph:
         plain = len(self.objects)
         for optimizer in range(plain):
             value = self.objects[optimizer]
-            if not hasattr(type(value), "get_slot_names"):
+            if not class_has(value, "get_slot_names"):
                 continue
             for name in value.get_slot_names():
                 for place in range(plain):

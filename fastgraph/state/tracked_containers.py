@@ -11,6 +11,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from fastgraph.core.tensor import class_has
 from fastgraph.state import tracking
 from fastgraph.state.module import Module
 from fastgraph.state.tracking import Trackable, WatchingDict, WatchingList, children_of, links_of
@@ -88,7 +89,7 @@ class TrackableDataStructure(Trackable):
 
 
 def _is_variable(value: object) -> bool:
-    return hasattr(type(value), "_shared_name")
+    return class_has(value, "_shared_name")
 
 
 def _is_layer(value: object) -> bool:

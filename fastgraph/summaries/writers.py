@@ -24,7 +24,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import op_scope
 from fastgraph.core.op_errors import enum_name
 from fastgraph.core.registry import get, public_function
-from fastgraph.core.tensor import Tensor, bind, convert, current_state, current_trace, init_scope
+from fastgraph.core.tensor import Tensor, bind, class_has, convert, current_state, current_trace, init_scope
 from fastgraph.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, NotFoundError
 from fastgraph.graph.control_flow import smart_cond
 from fastgraph.graphdef import exporter
@@ -259,7 +259,7 @@ def should_record_summaries() -> Any:
     condition = condition() if callable(condition) else condition
     if condition is None or condition is True:
         return convert(True)
-    if not hasattr(type(condition), "__fg_tensor__") and not isinstance(condition, Tensor) and not condition:
+    if not class_has(condition, "__fg_tensor__") and not isinstance(condition, Tensor) and not condition:
         return convert(False)
     return public_function("logical_and")(convert(True), condition)
 

@@ -101,50 +101,42 @@ INLINE void NAME(window_of_halves)(const int brain, const int mean, const NAME(w
         NAME(pooled_halves)(1, brain, mean, t, x + k, y + k, fg_least(c - k, LANES), start, count);
 }
 
-/* The same of what goes back to, or is picked from, the places of the maxima. */
+/* The same of what goes back to, or is picked from, the places of the maxima: of equal ones the first, and the first
+ * element if that is no number. The largest is known before its place is looked for: numbers of places that are carried
+ * along with it would wait for each comparison. */
 INLINE void NAME(placed)(const int N, const int part, const int pick, M mask, const NAME(window) *t, const T *x,
                          const T *given, T *y) {
-    V best[2], which[2], more[2];
-    T number = 0;
+    V best[2], more[2]; /* more: what was picked last; what is still to go back */
 #pragma GCC unroll 2
     for (int i = 0; i < N; i++) {
         best[i] = part ? LOAD_PART(x, mask) : LOAD(x + i * LANES);
-        which[i] = ZERO;
-        more[i] = pick ? ZERO : part ? LOAD_PART(given, mask) : LOAD(given + i * LANES);
+        more[i] = part ? LOAD_PART(given, mask) : LOAD(given + i * LANES);
     }
-    for (int64_t k = 0; k < t->taps; k++) {
-        const T *from = x + t->at[k];
-        V own = SET1(number);
-        number += 1;
+    for (int64_t k = 1; k < t->taps; k++)
 #pragma GCC unroll 2
         for (int i = 0; i < N; i++) {
-            V value = part ? LOAD_PART(from, mask) : LOAD(from + i * LANES);
-            CHOICE above = ABOVE(value, best[i]); /* no number is above what is none, nor that above one */
-            best[i] = CHOOSE(above, value, best[i]);
-            which[i] = CHOOSE(above, own, which[i]);
+            const T *from = x + t->at[k] + i * LANES;
+            best[i] = MAX(part ? LOAD_PART(from, mask) : LOAD(from), best[i]);
         }
-    }
-    number = (T)t->from;
-    for (int64_t k = t->from; k < t->to; k++) {
-        const int64_t at = t->at[k];
-        V own = SET1(number);
-        number += 1;
+    for (int64_t k = pick ? t->taps - 1 : 0; pick ? k >= 0 : k < t->to; k += pick ? -1 : 1)
 #pragma GCC unroll 2
         for (int i = 0; i < N; i++) {
-            CHOICE chosen = EQUAL(which[i], own);
-            if (pick) {
-                V value = part ? LOAD_PART(given + at, mask) : LOAD(given + at + i * LANES);
-                more[i] = CHOOSE(chosen, value, more[i]);
-            } else {
-                T *to = y + at + i * LANES;
-                V sum = ADD(part ? LOAD_PART(to, mask) : LOAD(to), CHOOSE(chosen, more[i], ZERO));
-                if (part)
-                    STORE_PART(to, mask, sum);
-                else
-                    STORE(to, sum);
+            const int64_t at = t->at[k] + i * LANES;
+            V value = part ? LOAD_PART(x + at, mask) : LOAD(x + at);
+            if (pick) { /* the last one picked is the first one of all */
+                more[i] = CHOOSE(EQUAL(value, best[i]), part ? LOAD_PART(given + at, mask) : LOAD(given + at), more[i]);
+                continue;
             }
+            CHOICE found = k ? EQUAL(value, best[i]) : ABOVE(best[i], value);
+            V goes = k ? CHOOSE(found, more[i], ZERO) : CHOOSE(found, ZERO, more[i]);
+            more[i] = k ? CHOOSE(found, ZERO, more[i]) : CHOOSE(found, more[i], ZERO);
+            if (k < t->from) continue;
+            goes = ADD(part ? LOAD_PART(y + at, mask) : LOAD(y + at), goes);
+            if (part)
+                STORE_PART(y + at, mask, goes);
+            else
+                STORE(y + at, goes);
         }
-    }
     if (pick) {
 #pragma GCC unroll 2
         for (int i = 0; i < N; i++)

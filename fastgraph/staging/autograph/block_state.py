@@ -18,7 +18,7 @@ from fastgraph.composites.tensor_array import TensorArray
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
 from fastgraph.core.base.type_specs import of_both
-from fastgraph.core.tensor import Tensor, convert, current_trace
+from fastgraph.core.tensor import Tensor, class_has, convert, current_trace
 from fastgraph.errors import InaccessibleTensorError
 from fastgraph.graph.ir import SourceLine
 from fastgraph.graph.source_lines import source_lines
@@ -254,7 +254,7 @@ def leaves_of(value: object) -> list[Any]:
 
 def is_staged_list(leaf: object) -> bool:
     """Say whether a value is a list whose elements are rows."""
-    return hasattr(type(leaf), "__fg_staged_list__")
+    return class_has(leaf, "__fg_staged_list__")
 
 
 def packed(structure: object, leaves: Sequence[Any]) -> Any:
@@ -296,12 +296,12 @@ def same_structure(a: object, b: object) -> str | None:
     What a class says in `__fg_unify__(a, b)` of two of its values that are to be one is done before.
     """
     try:
-        if nesting.is_nested(a) or any(hasattr(type(each), "__fg_unify__") for each in (a, b)):
+        if nesting.is_nested(a) or any(class_has(each, "__fg_unify__") for each in (a, b)):
             nesting.assert_same_structure(a, b, check_types=False)
             for x, y in zip(nesting.flatten(a), nesting.flatten(b), strict=True):
                 if is_staged_list(x) != is_staged_list(y):
                     raise TypeError("one is a list that a staged statement has appended to, the other is none")
-                if hasattr(type(x), "__fg_unify__") and (isinstance(y, type(x)) or isinstance(x, type(y))):
+                if class_has(x, "__fg_unify__") and (isinstance(y, type(x)) or isinstance(x, type(y))):
                     type(x).__fg_unify__(x, y)
         nesting.assert_same_structure(a, b, expand_composites=True)
     except (TypeError, ValueError) as error:

@@ -16,6 +16,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from fastgraph.core.tensor import class_has
 from fastgraph.staging import autograph
 
 #: Callables of libraries that call the functions they are given, in the graph that is being traced.
@@ -295,6 +296,6 @@ class _Context:
 
 def augment(name: str, left: object, right: object) -> Any:
     """An augmented assignment's operator: the left operand's own, or the plain one."""
-    if hasattr(type(left), f"__i{name.rstrip('_')}__"):
+    if class_has(left, f"__i{name.rstrip('_')}__"):
         return getattr(operator, f"i{name.rstrip('_')}")(left, right)
     return operate(name, left, right)

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastgraph.core.tensor import Tensor, convert, current_trace
+from fastgraph.core.tensor import Tensor, class_has, convert, current_trace
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace
 from fastgraph.ops import comparison, gathering, joining, movement
@@ -135,7 +135,7 @@ def for_stmt(
     opts: dict[str, Any],
 ) -> None:
     """A for statement: over the rows of a symbolic tensor, or what is made of one, staged; over all else unrolled."""
-    if current_trace() is not None and hasattr(type(iter_), "__fg_staged_for__"):
+    if current_trace() is not None and class_has(iter_, "__fg_staged_for__"):
         has_next, get_next = iter_.__fg_staged_for__()
         _for_elements(has_next, get_next, extra_test, body, get_state, set_state, symbol_names)
         return

@@ -19,7 +19,7 @@ from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.shapes import Shape, TensorShape
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.native.buffer import Cell
-from fastgraph.core.tensor import EagerTensor, Reference, Tensor, convert
+from fastgraph.core.tensor import EagerTensor, Reference, Tensor, class_has, convert
 from fastgraph.staging.signature.dataclass_arguments import Fields, counts_by_fields, fields_of, is_frozen
 from fastgraph.staging.signature.trace_types import PlaceholderContext, TraceType, Typed, has_type, type_of
 
@@ -80,7 +80,7 @@ def is_array(value: object) -> bool:
     """Return whether a leaf is NumPy's, or like a table's column says what array it is, and is taken as a tensor."""
     if isinstance(value, np.ndarray | np.generic):
         return True
-    if not hasattr(type(value), "__array__") or isinstance(value, Tensor) or is_variable(value):
+    if not class_has(value, "__array__") or isinstance(value, Tensor) or is_variable(value):
         return False
     return not (nesting.is_nested(value) or hasattr(value, "_type_spec") or has_type(value))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.type_specs import TypeSpec
-from fastgraph.core.tensor import Tensor
+from fastgraph.core.tensor import Tensor, class_has
 
 
 class Fields(dict[str, Any]):
@@ -49,7 +49,7 @@ def _holds_tensors(value: Any) -> bool:
         getattr(value, "_type_spec", None), TypeSpec
     ):
         return True
-    if hasattr(type(value), "__dataclass_fields__"):
+    if class_has(value, "__dataclass_fields__"):
         return any(_holds_tensors(getattr(value, name, None)) for name in type(value).__dataclass_fields__)
     return nesting.is_nested(value) and any(_holds_tensors(leaf) for leaf in nesting.flatten(value))
 
