@@ -282,3 +282,177 @@ def map_fn(
 
 
 def _is_composite(leaf: object) -> bool:
+    """Return whether no one tensor can stand for `leaf`: a RaggedTensor or SparseTensor."""
+    return class_has(leaf, "__fg_bind__")
+
+
+def _elements(elems: object) -> Any:
+    if not any(_is_composite(leaf) for leaf in nesting.flatten(elems)):
+        return _Elements(elems, "map_fn")
+    from fastgraph.composites.map_over_rows import CompositeElements
+
+    return CompositeElements(elems, "map_fn")
+
+
+def _row_spec(leaf: object) -> Any:
+    """Return the type that fn gives where nothing is said: that of what it gets."""
+    spec = getattr(leaf, "_type_spec", None)
+    if isinstance(spec, ExtensionTypeSpec):
+        return unbatched_spec(spec)
+    if not _is_composite(leaf):
+        return as_tensor(leaf).dtype
+    from fastgraph.composites.map_over_rows import row_spec
+
+    return row_spec(leaf)
+
+
+# ---- scan, foldl, foldr ---------------------------------------------------------------------------------------------
+
+
+class _Fold:
+    """One scan or fold: the elements, where to begin, and the accumulator's structure."""
+
+    def __init__(self, caller: str, fn: Any, elems: Any, initializer: Any, reverse: bool) -> None:
+        _checked(fn, caller)
+        self.caller = caller
+        self.fn = fn
+        self.elements = _Elements(elems, caller)
+        self.reverse = reverse
+        self.given = initializer is not None
+        if not self.given and self.elements.static == 0:
+            raise invalid(f"{caller}: there are no elements, and no initializer to begin with")
+        self.structure = initializer if self.given else self.elements.structure
+        self.start = [as_tensor(leaf) for leaf in nesting.flatten(initializer)] if self.given else []
+
+    def step(self, accumulator: Sequence[Any], element: object) -> list[Any]:
+        """The next accumulator. Raises TypeError or ValueError for another structure or dtype."""
+        result = self.fn(nesting.pack_sequence_as(self.structure, list(accumulator)), element)
+        nesting.assert_same_structure(self.structure, result)
+        flat = []
+        for before, leaf in zip(accumulator, nesting.flatten(result), strict=True):
+            known = before.dtype if not hasattr(leaf, "dtype") else None
+            tensor = leaf if isinstance(leaf, Tensor) else convert(leaf, known)
+            if tensor.dtype is not before.dtype:
+                raise refused(f"{self.caller}: the accumulator is {before.dtype.name}, and fn gave {tensor.dtype.name}")
+            flat.append(tensor)
+        return flat
+
+    def packed(self, leaves: Sequence[Any]) -> Any:
+        """Return tensors in the accumulator's structure."""
+        return nesting.pack_sequence_as(self.structure, list(leaves))
+
+    def eager(self) -> list[list[Any]]:
+        """The accumulators after each element, in the order in which they were computed."""
+        n = self.elements.static or 0
+        order = range(n - 1, -1, -1) if self.reverse else range(n)
+        accumulator = self.start
+        found: list[list[Any]] = []
+        for i in order:
+            element = self.elements.eager(i)
+            accumulator = self.step(accumulator, element) if self.given or found else nesting.flatten(element)
+            found.append(accumulator)
+        return found
+
+    def traced(self, *, rows: bool) -> tuple[list[Any], list[Any]]:
+        """The last accumulator and, with `rows`, all of them, stacked in the order of the elements."""
+        n = self.elements.n
+        first = 0 if self.given else 1
+        start = self.start
+        if not self.given:
+            start = nesting.flatten(self.elements.at(n - 1 if self.reverse else 0))
+
+        def step(i: Tensor, *accumulator: object) -> tuple[Sequence[Any], Sequence[Any]]:
+            at = n - 1 - first - i if self.reverse else i + first
+            after = self.step(accumulator, self.elements.at(at))
+            return after, [public_function("identity")(tensor) for tensor in after] if rows else ()
+
+        last, stacks = stacked_loop(n - first, step, start, self.caller)
+        if rows and not self.given:
+            concat, expand_dims = public_function("concat"), public_function("expand_dims")
+            stacks = [concat([expand_dims(one, 0), more], 0) for one, more in zip(start, stacks, strict=True)]
+        if self.reverse:
+            stacks = [public_function("reverse")(tensor, [0]) for tensor in stacks]
+        return last, stacks
+
+
+def scan(
+    fn: Callable[[Any, Any], Any],
+    elems: object,
+    initializer: object = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The accumulators a = fn(a, element) after each element along the first axis, stacked. t[n, *s] -> u[n, *r].
+
+    The first a is `initializer`, or the first element (then fn is called n - 1 times). With `reverse` the elements come
+    last first; results stay at the places of their elements. Structures of tensors may be given; fn's result has the
+    structure, dtypes and, with `infer_shape`, shapes of the accumulator. Raises TypeError or ValueError where it has
+    not. Source: tf.scan.
+    """
+    fold = _Fold("scan", fn, elems, initializer, reverse)
+    stop = public_function("stop_gradient")
+    if current_trace() is not None:
+        stacks = fold.traced(rows=True)[1]
+        return fold.packed(stacks if back_prop else [stop(tensor) for tensor in stacks])
+    rows = fold.eager()
+    if not rows:
+        empty = [public_function("zeros")([0, *start.shape.as_list()], start.dtype) for start in fold.start]
+        return fold.packed(empty)
+    for row in rows:
+        for tensor, start in zip(row, fold.start or rows[0], strict=True):
+            if infer_shape and tensor.shape != start.shape:  # else `stack` says what does not fit
+                raise ValueError(f"Incompatible shape for value ({tensor.shape}), expected ({start.shape})")
+    if reverse:
+        rows.reverse()
+    stacks = [stack(list(column)) for column in zip(*rows, strict=True)]
+    return fold.packed(stacks if back_prop else [stop(tensor) for tensor in stacks])
+
+
+def _folded(caller: str, fn: object, elems: object, initializer: object, back_prop: bool, reverse: bool) -> Any:
+    fold = _Fold(caller, fn, elems, initializer, reverse)
+    if current_trace() is not None:
+        last = fold.traced(rows=False)[0]
+    else:
+        rows = fold.eager()
+        last = rows[-1] if rows else fold.start
+    return fold.packed(last if back_prop else [public_function("stop_gradient")(tensor) for tensor in last])
+
+
+def foldl(
+    fn: Callable[[Any, Any], Any],
+    elems: object,
+    initializer: object = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The last accumulator a = fn(a, element) over the elements along the first axis, the first one first.
+
+    The first a is `initializer`, or the first element. Raises as `scan`, which gives all of them. Source: tf.foldl.
+    """
+    return _folded("foldl", fn, elems, initializer, back_prop, False)
+
+
+def foldr(
+    fn: Callable[[Any, Any], Any],
+    elems: object,
+    initializer: object = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The last accumulator a = fn(a, element) over the elements along the first axis, the last one first.
+
+    The first a is `initializer`, or the last element. Raises as `scan`, which gives all of them. Source: tf.foldr.
+    """
+    return _folded("foldr", fn, elems, initializer, back_prop, True)
+
+
+for _function in (map_fn, scan, foldl, foldr):
+    register_public(_function, _function.__name__)

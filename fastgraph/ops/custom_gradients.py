@@ -142,3 +142,142 @@ def _read(given: Any) -> Any:
 
 
 def is_composite(value: TensorLike | None) -> bool:
+    """Return whether no one tensor can stand for `value`: a RaggedTensor or SparseTensor."""
+    return class_has(value, "__fg_bind__")
+
+
+def _parts(value: TensorLike | None) -> list[Any]:
+    """The tensors of a composite that have gradients; anything else is its own."""
+    if not is_composite(value):
+        return [value]
+    return [part for part in nesting.flatten(value, expand_composites=True) if is_trainable(part.dtype)]
+
+
+def _with_parts(value: TensorLike, parts: list[Any]) -> Any:
+    """The composite with other tensors for those that have gradients; of anything else the one part."""
+    if not is_composite(value):
+        return parts[0]
+    given = iter(parts)
+    flat = nesting.flatten(value, expand_composites=True)
+    flat = [next(given) if is_trainable(part.dtype) else part for part in flat]
+    return nesting.pack_sequence_as(value, flat, expand_composites=True)
+
+
+def _of(gradient: TensorLike | None, given: TensorLike) -> list[Any]:
+    """The gradients of the parts of `given`, from what grad_fn gave for it: a composite like it, or a tensor."""
+    if is_composite(given) and gradient is None:
+        return [None for _ in _parts(given)]
+    return _parts(gradient)
+
+
+def _takes_variables(grad_fn: Callable[..., Any]) -> bool:
+    """Return whether grad_fn can be called with the keyword `variables`."""
+    try:
+        parameters = inspect.signature(grad_fn).parameters
+    except (TypeError, ValueError):
+        return True
+    return "variables" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
+primitives.register_public(custom_gradient, "custom_gradient")
+
+
+def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `f` with the gradient of the identity: what flows into its result flows into its arguments unchanged.
+
+    `f` takes one tensor (t[*s]) or several and gives as many. Source: tf.grad_pass_through.
+    """
+
+    @custom_gradient
+    def passed(*args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
+        def grad(*dys: Any, variables: Sequence[Any] | None = None) -> Any:
+            if variables is not None:
+                return dys, [None] * len(variables)
+            return dys
+
+        return f(*args, **kwargs), grad
+
+    return functools.wraps(f)(passed)
+
+
+# ---- recomputation --------------------------------------------------------------------------------------------------
+
+_numbers = itertools.count(1)
+
+
+def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `f`, which is run again for its gradient instead of keeping what it computed. Source: tf.recompute_grad.
+
+    Only the arguments stay in memory, and the states of random ops, so that the second run draws the same numbers.
+    Variables that `f` reads get gradients too. Structures of tensors and keyword arguments may be given.
+    Raises NotImplementedError for random ops in a cond or loop inside `f` in a Function: their states end with these.
+    """
+
+    @functools.wraps(f)
+    def recomputed(*args: Any, **kwargs: Any) -> Any:
+        leaves = nesting.flatten((args, kwargs), expand_composites=True)
+        given = [leaf for leaf in leaves if isinstance(leaf, Tensor) or is_variable(leaf)]
+        numbers = Replay()
+
+        def run(values: list[Any]) -> Any:
+            """`f` with other tensors in place of those given."""
+            others = iter(values)
+            flat = [next(others) if isinstance(leaf, Tensor) or is_variable(leaf) else leaf for leaf in leaves]
+            own_args, own_kwargs = nesting.pack_sequence_as((args, kwargs), flat, expand_composites=True)
+            return f(*own_args, **own_kwargs)
+
+        def forward(*values: Any) -> tuple[Any, Callable[..., Any]]:
+            with stop_recording(), VariableWatcher() as watcher, numbers.noting():
+                result = run(list(values))
+            for variable in watcher.variables:
+                watch_accessed(variable)
+            return result, backward
+
+        def backward(*dys: Any, variables: Sequence[Any] = ()) -> Any:
+            again = [value if is_variable(value) else _apart(value) for value in given]
+            sources = [value for value in again if is_trainable(value.dtype)]
+            with GradientTape(watch_accessed_variables=False) as tape:
+                tape.watch([*sources, *variables])
+                with numbers.replaying():
+                    result = run(again)
+            found = tape.gradient(
+                nesting.flatten(result, expand_composites=True),
+                [*sources, *variables],
+                output_gradients=list(dys),
+                unconnected_gradients="zero",
+            )
+            of_values = iter(found)
+            grads = [next(of_values) if is_trainable(value.dtype) else None for value in again]
+            return (grads, list(of_values)) if variables else grads
+
+        return custom_gradient(forward)(*given)
+
+    return recomputed
+
+
+def _apart(value: Tensor) -> Any:
+    """The tensor as one of its own, which in a graph no pass takes for the other: or nothing would be run again."""
+    if current_trace() is None or not (value.dtype.is_numeric or value.dtype.is_bool):
+        return primitives.public_function("identity")(value)
+    return apart(value, number=next(_numbers))
+
+
+primitives.register_public(grad_pass_through, "grad_pass_through")
+primitives.register_public(recompute_grad, "recompute_grad")
+
+
+def prevent_gradient(input: TensorLike, message: str | bytes = "", name: str | None = None) -> Any:
+    """Return `input`; a gradient through it is an error. Raises LookupError when one is asked for.
+
+    Source: tf.raw_ops.PreventGradient.
+    """
+    text = message.encode() if isinstance(message, str) else message
+
+    @custom_gradient
+    def kept(x: Any) -> Any:
+        def refused(*dy: Any) -> Any:
+            raise LookupError(f"Gradient explicitly disabled. Reason: {text!r}")
+
+        return primitives.public_function("identity")(x, name=name), refused
+
+    return kept(input)

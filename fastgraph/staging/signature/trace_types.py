@@ -84,3 +84,13 @@ class Typed:
 
 
 def has_type(value: object) -> bool:
+    """Return whether an object says its TraceType."""
+    return class_has(value, "__tf_tracing_type__")
+
+
+def type_of(value: Any) -> TraceType:
+    """Return the TraceType that an object says. Raises TypeError if it is none."""
+    found = value.__tf_tracing_type__(TracingContext())
+    if not isinstance(found, TraceType):
+        raise TypeError(f"{type(value).__name__}.__tf_tracing_type__ must return a TraceType, got {found!r}")
+    return found
