@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from fastgraph.core.base.dtype import DType
-from fastgraph.core.base.shapes import Aval, TensorShape, shape_of
+from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape, shape_of
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import OperatorNotAllowedInGraphError
 from fastgraph.graph.ir import Value
@@ -104,7 +104,7 @@ class SymbolicTensor(Tensor):
         """Raise AttributeError, which says what to do instead: there is no value."""
         return self.__getattr__("numpy")
 
-    def set_shape(self, shape: Any) -> None:
+    def set_shape(self, shape: ShapeLike) -> None:
         """Note what is known besides about the shape. Raises ValueError if it contradicts what is known."""
         merged = self.shape.merge_with(shape)
         aval = self.value.aval

@@ -121,11 +121,11 @@ class Loss:
         mean: Tensor = divide_no_nan(total, cast(count, losses.dtype))
         return mean
 
-    def call(self, y_true: Any, y_pred: Any) -> Tensor:
+    def call(self, y_true: TensorLike, y_pred: TensorLike) -> Tensor:
         """Return the loss of each example."""
         raise NotImplementedError("Must be implemented in subclasses.")
 
-    def valid(self, y_true: Any, y_pred: Any) -> Tensor | None:
+    def valid(self, y_true: TensorLike, y_pred: TensorLike) -> Tensor | None:
         """Return which losses count in the mean, or None if all do."""
         return None
 
@@ -170,11 +170,11 @@ class SparseCategoricalCrossentropy(Loss):
         self.from_logits = from_logits
         self.ignore_class = ignore_class
 
-    def call(self, y_true: Any, y_pred: Any) -> Tensor:
+    def call(self, y_true: TensorLike, y_pred: TensorLike) -> Tensor:
         """Return f[*s], the losses of the examples."""
         return sparse_categorical_crossentropy(y_true, y_pred, self.from_logits, ignore_class=self.ignore_class)
 
-    def valid(self, y_true: Any, y_pred: Any) -> Tensor | None:
+    def valid(self, y_true: TensorLike, y_pred: TensorLike) -> Tensor | None:
         """Return which examples are not of the ignored class."""
         if self.ignore_class is None:
             return None
@@ -196,7 +196,7 @@ class OfFunction(Loss):
         self._arguments = arguments
         vars(self).update(arguments)
 
-    def call(self, y_true: Any, y_pred: Any) -> Tensor:
+    def call(self, y_true: TensorLike, y_pred: TensorLike) -> Tensor:
         """Return the losses of the examples."""
         if self.FUNCTION is not categorical_crossentropy:
             y_true, y_pred = matched(y_true, y_pred)

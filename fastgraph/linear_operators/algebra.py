@@ -69,11 +69,11 @@ def _blocks(a: Any, b: Any, method: str) -> Any:
     return _BLOCKS(parts, is_non_singular=_non_singular(a, b))
 
 
-def _alike(a: Any, b: Any) -> bool:
+def _alike(a: LinearOperator, b: LinearOperator) -> bool:
     return isinstance(a, _CIRCULANT) and type(a) is type(b) and a.dtype is b.dtype
 
 
-def product(a: Any, b: Any) -> Any:
+def product(a: LinearOperator, b: LinearOperator) -> Any:
     """The operator of a times b."""
     if isinstance(a, _IDENTITY) or isinstance(b, _IDENTITY):
         return b if isinstance(a, _IDENTITY) else a
@@ -96,7 +96,7 @@ def product(a: Any, b: Any) -> Any:
     return _spectra(a, b, operator.mul, hints) if _alike(a, b) else _composed(a, b)
 
 
-def solution(a: Any, b: Any) -> Any:
+def solution(a: LinearOperator, b: LinearOperator) -> Any:
     """The operator of the inverse of a times b."""
     if isinstance(a, _IDENTITY):
         return b

@@ -48,7 +48,7 @@ def _reals(array: Any, dtype: Any) -> Any:
     return array.reshape(-1).view(dtype.real_dtype.as_numpy_dtype)
 
 
-def _by_tape(tape: Any, y: Any, x: Any) -> Any:
+def _by_tape(tape: GradientTape, y: Any, x: Any) -> Any:
     dy = np.zeros(y.shape, y.dtype.as_numpy_dtype)
     ones = _reals(dy, y.dtype)
     width = int(np.prod(x.shape)) * (2 if x.dtype.is_complex else 1)

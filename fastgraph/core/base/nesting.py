@@ -146,7 +146,7 @@ def steps(container: Any) -> list[tuple[str, Any]]:
     return [(f"[{i}]", child) for i, child in enumerate(_children(kind, container))]
 
 
-def _field_names(kind: int, cls: Any) -> list[str]:
+def _field_names(kind: int, cls: type[Any]) -> list[str]:
     return list(cls._fields) if kind == _NAMED else [attribute.name for attribute in cls.__attrs_attrs__]
 
 

@@ -62,7 +62,7 @@ def rest_of_mapping(subject: Any, keys: tuple[Any, ...]) -> dict[Any, Any]:
     return {key: value for key, value in subject.items() if key not in keys}
 
 
-def matches_class(subject: Any, cls: Any, n_positional: int, names: tuple[str, ...]) -> bool:
+def matches_class(subject: Any, cls: type[Any], n_positional: int, names: tuple[str, ...]) -> bool:
     """Say whether `subject` is of a class and has the attributes that a pattern names. Raises TypeError as match."""
     if not isinstance(subject, cls):
         return False
@@ -74,7 +74,7 @@ def matches_class(subject: Any, cls: Any, n_positional: int, names: tuple[str, .
     return all(hasattr(subject, name) for name in (*positional[:n_positional], *names))
 
 
-def matched_attribute(subject: Any, cls: Any, place: int | str) -> Any:
+def matched_attribute(subject: Any, cls: type[Any], place: int | str) -> Any:
     """Return the attribute that a part of a class's pattern stands for."""
     if isinstance(place, str):
         return getattr(subject, place)
