@@ -63,6 +63,7 @@ class Library(dict[str, Message]):
         self._made: dict[_Key, _Made] = {}
         self.resources: dict[str, Any] = {}  # Cells and tables by the names that operations share them by
         self.files: frozenset[bytes] = frozenset()  # the files that operations may read
+        self.opens_files = True  # whether operations may open files that they name, or a call does
         self.gradients: dict[str, CustomGradient] = {}  # by the name that operations have for it
         self.messages: dict[str, Message] = {}  # what else is said of functions
 

@@ -12,10 +12,12 @@ from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import as_dtype, int32, uint8, uint64
 from fastgraph.core.conversion import constant
+from fastgraph.core.registry import get
+from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_arrays import Make
-from fastgraph.graphdef.import_values import fixed
+from fastgraph.graphdef.import_values import fixed, fixed_text
 from fastgraph.ops.elementwise import cast
-from fastgraph.ops.families import invalid
+from fastgraph.ops.families import bind_named, invalid
 
 
 def _call(function: str, *args: Any, **kwargs: Any) -> Any:
@@ -245,7 +247,40 @@ def _greedy(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return [*_parts(decoded), score]
 
 
+def _columns(name: str, inputs: list[Any], attrs: dict[str, Any], n_last: int) -> list[Any]:
+    """Columns of features as indices, values and shape, one after the other. Raises for dense ones."""
+    n = attrs["N"]
+    if len(inputs) != 3 * n + n_last:
+        raise NotFoundError(None, None, f"Node '{name}': a cross of dense columns has no equal here")
+    return [
+        part for column in zip(inputs[:n], inputs[n : 2 * n], inputs[2 * n : 3 * n], strict=True) for part in column
+    ]
+
+
+def _crossed(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    if not attrs["hashed_output"]:
+        raise NotFoundError(None, None, f"Node '{name}': a cross of this kind that is not hashed has no equal here")
+    said = {"num_buckets": attrs["num_buckets"], "key": attrs["hash_key"]}
+    return bind_named(name, get("cross_hashed"), tuple(_columns(name, inputs, attrs, 0)), said)
+
+
+def _crossed_texts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    separator = fixed_text(inputs[-1], f"Node '{name}': what stands between")
+    return bind_named(name, get("cross"), tuple(_columns(name, inputs, attrs, 1)), {"separator": separator})
+
+
+def _beams(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    if attrs.get("merge_repeated", True):
+        raise NotFoundError(None, None, f"Node '{name}': beams whose repeated labels are merged have no equal here")
+    found = bind_named(name, get("ctc_beam_search"), tuple(inputs), {
+        "beam_width": attrs["beam_width"], "top_paths": attrs["top_paths"],
+    })  # fmt: skip
+    *paths, scores = found
+    return [*paths[::3], *paths[1::3], *paths[2::3], scores]
+
+
 RARE: dict[str, Make] = {
+    "CTCBeamSearchDecoder": _beams,
     "CTCGreedyDecoder": _greedy,
     "Concat": lambda name, inputs, attrs: _call("concat", inputs[1:], inputs[0], name=name),
     "DataFormatDimMap": _dim_map,
@@ -270,6 +305,8 @@ RARE: dict[str, Make] = {
     "ShardedFilename": _shard_name,
     "SparseBincount": _counts,
     "SparseConcat": _sparse_join,
+    "SparseCross": _crossed,
+    "SparseCrossV2": _crossed_texts,
     "SparseDenseCwiseAdd": _sparse_plus,
     "SparseFillEmptyRowsGrad": _filled_rows_gradient,
     "SparseReduceMax": _sparse_reduced("sparse.reduce_max", sparse=False),

@@ -149,6 +149,8 @@ RESOURCE = Enum("DT_RESOURCE")
 _PLAIN = frozenset({"T", "Tidx", "Treal", "Tcomplex"})
 _OWN = (TensorList, Broadcast, Table, Cell, Held)  # what is no tensor here
 _OLD_LOOPS = frozenset({"Enter", "Exit", "Merge", "NextIteration", "RefSwitch", "Switch"})
+#: Operations that open files, which a graph or a call names.
+OPENING_FILES = frozenset({"MatchingFiles", "ReadFile", "WriteFile", *import_datasets.OF_FILES})
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Running the nodes of a GraphDef or of a function
@@ -227,7 +229,7 @@ class Body:
         argument, _, index = rest.partition(":")
         node = self.nodes.get(name)
         at = 0
-        known = None if node is None else results_of(node.op)
+        known = None if node is None else results_of(node.op) or raw_ops.results_of(node.op)
         if node is not None and node.op in import_datasets.SERVED:
             at = import_datasets.place(node, argument)
         elif known is None and self.counts.get(name, 1) > 1:
@@ -362,6 +364,10 @@ class Body:
             return held
         if op == "PrintV2" and given[0].partition(":")[0] in self.texts:
             return self._print(given[0].partition(":")[0], attrs)
+        if op in OPENING_FILES and not self.library.opens_files:
+            raise NotFoundError(
+                None, None, f"Node '{name}': {op} opens files, which was not allowed when it was loaded"
+            )
         if op in import_datasets.SERVED:
             return import_datasets.results(self, name, op, [self.lazy(each) for each in given], attrs)
         if op in RESOURCES:
@@ -574,7 +580,8 @@ def unserved(library: Library, roots: Iterable[str], nodes: Iterable[Message] = 
     found: dict[str, list[str]] = {}
 
     def note(op: str, where: str) -> None:
-        if op in _OLD_LOOPS or not (is_served(op) or op in library):
+        closed = op in OPENING_FILES and not library.opens_files
+        if op in _OLD_LOOPS or closed or not (is_served(op) or op in library):
             places = found.setdefault(op, [])
             if where not in places:
                 places.append(where)
@@ -590,4 +597,4 @@ def unserved(library: Library, roots: Iterable[str], nodes: Iterable[Message] = 
 def is_served(op: str) -> bool:
     """Whether a type of operation has an equal here."""
     known = any(op in each for each in (_SERVED, STRUCTURE, RESOURCES, import_datasets.SERVED, COMPOSITES, VARIANTS))
-    return known or (op in signatures() and bool(rows_for(op)))
+    return known or (op in signatures() and bool(rows_for(op))) or raw_ops.is_public(op)

@@ -138,8 +138,8 @@ class BundleWriter:
         for key, entry in self._entries.items():
             yield key, entry.bytes() if isinstance(entry, PlainEntry) else serialized(entry)
 
-    def finish(self) -> None:
-        """Make the bundle be there, on the disk, at once and whole."""
+    def prepare(self) -> None:
+        """Put all of the bundle on the disk, under names that nobody asks for."""
         header = KINDS["BundleHeader"](num_shards=self._n_shards, version=KINDS["VersionDef"](producer=1))
         entries = [(b"", serialized(header)), *sorted(self._serialized())]
         try:
@@ -148,6 +148,15 @@ class BundleWriter:
                 file.write(table(entries))
                 file.flush()
                 os.fsync(file.fileno())
+        except BaseException:
+            self.discard()
+            raise
+
+    def finish(self) -> None:
+        """Make the bundle be there, on the disk, at once and whole."""
+        if self._file >= 0:
+            self.prepare()
+        try:
             with raising_for(self.prefix):
                 for shard in self._shards:
                     os.replace(shard + self._mark, shard)
