@@ -27,7 +27,7 @@ from fastgraph.graph import control_flow
 from fastgraph.graph.ir import Node
 from fastgraph.graphdef import import_datasets, raw_ops
 from fastgraph.graphdef.graph_view import Graph
-from fastgraph.graphdef.import_calls import CustomGradient, Library
+from fastgraph.graphdef.import_calls import OPENING_FILES, CustomGradient, Library
 from fastgraph.graphdef.import_datasets import Held
 from fastgraph.graphdef.import_lists import TensorList
 from fastgraph.graphdef.import_ops import COMPOSITES, VARIANTS, Broadcast, sum_over_broadcast
@@ -149,8 +149,6 @@ RESOURCE = Enum("DT_RESOURCE")
 _PLAIN = frozenset({"T", "Tidx", "Treal", "Tcomplex"})
 _OWN = (TensorList, Broadcast, Table, Cell, Held)  # what is no tensor here
 _OLD_LOOPS = frozenset({"Enter", "Exit", "Merge", "NextIteration", "RefSwitch", "Switch"})
-#: Operations that open files, which a graph or a call names.
-OPENING_FILES = frozenset({"MatchingFiles", "ReadFile", "WriteFile", *import_datasets.OF_FILES})
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Running the nodes of a GraphDef or of a function
@@ -364,10 +362,8 @@ class Body:
             return held
         if op == "PrintV2" and given[0].partition(":")[0] in self.texts:
             return self._print(given[0].partition(":")[0], attrs)
-        if op in OPENING_FILES and not self.library.opens_files:
-            raise NotFoundError(
-                None, None, f"Node '{name}': {op} opens files, which was not allowed when it was loaded"
-            )
+        if op in OPENING_FILES:
+            self.library.check_opening(op, name, self.lazy(given[0]))
         if op in import_datasets.SERVED:
             return import_datasets.results(self, name, op, [self.lazy(each) for each in given], attrs)
         if op in RESOURCES:
@@ -580,7 +576,7 @@ def unserved(library: Library, roots: Iterable[str], nodes: Iterable[Message] = 
     found: dict[str, list[str]] = {}
 
     def note(op: str, where: str) -> None:
-        closed = op in OPENING_FILES and not library.opens_files
+        closed = op in OPENING_FILES - {"ReadFile"} and not library.opens_files  # it may be of an asset
         if op in _OLD_LOOPS or closed or not (is_served(op) or op in library):
             places = found.setdefault(op, [])
             if where not in places:

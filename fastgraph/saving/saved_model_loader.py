@@ -13,10 +13,10 @@ from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.tensor import EagerTensor, init_scope
 from fastgraph.errors import InvalidArgumentError, NotFoundError, OpError
 from fastgraph.graphdef import import_datasets
-from fastgraph.graphdef.import_calls import CustomGradient, Library
+from fastgraph.graphdef.import_calls import OPENING_FILES, CustomGradient, Library
 from fastgraph.graphdef.import_resources import RESOURCES
 from fastgraph.graphdef.import_values import attribute, attributes, dims_of, dtype_of, field_of
-from fastgraph.graphdef.importer import OPENING_FILES, unserved
+from fastgraph.graphdef.importer import unserved
 from fastgraph.graphdef.messages import Message, TensorShapeProto, VersionDef
 from fastgraph.graphdef.wire_format import parsed
 from fastgraph.saving import revived_types

@@ -272,7 +272,8 @@ class _Saver:
         try:
             found = result_of(concrete)
             if any(each is concrete for each in self.signatures.values()):
-                found = {key: TensorSpec(spec.shape, spec.dtype, key) for key, spec in found.items()}
+                found = {key: TensorSpec(spec.shape, spec.dtype, key) if isinstance(spec, TensorSpec) else spec
+                         for key, spec in found.items()}  # fmt: skip
             inputs, result = encoded(concrete.structured_input_signature), encoded(found)
         except ValueError as error:
             raise ValueError(f"{concrete!r} cannot be saved: {error}") from None

@@ -62,12 +62,20 @@ def test_files_are_opened_where_that_was_allowed(tmp_path: Path) -> None:
     path = tmp_path / "words"
     path.write_text("one\ntwo\n")
     made = module(lambda name: tf.io.read_file(name), tf.TensorSpec([], tf.string))
-    with pytest.raises(tf.errors.NotFoundError, match=r"ReadFile(?s:.*)experimental_open_files=True\) allows ReadFile"):
-        again(made, tmp_path / "model")
-    later = tf.saved_model.LoadOptions(experimental_skip_unknown_ops=True)
-    with pytest.raises(tf.errors.NotFoundError, match="ReadFile opens files"):
-        tf.saved_model.load(tmp_path / "model", options=later).f(str(path))
-    assert tf.saved_model.load(tmp_path / "model", options=OPEN).f(str(path)).numpy() == b"one\ntwo\n"
+    made.asset = tf.saved_model.Asset(str(path))
+    made.own = tf.function(lambda: tf.io.read_file(made.asset.asset_path), input_signature=[])
+    loaded = again(made, tmp_path / "model")
+    os.remove(path)
+    assert loaded.own().numpy() == b"one\ntwo\n"  # an asset
+    path.write_text("three")
+    with pytest.raises(tf.errors.NotFoundError, match=r"ReadFile opens files.*experimental_open_files=True"):
+        loaded.f(str(path))
+    assert tf.saved_model.load(tmp_path / "model", options=OPEN).f(str(path)).numpy() == b"three"
+    listing = module(lambda pattern: tf.io.matching_files(pattern), tf.TensorSpec([], tf.string))
+    with pytest.raises(tf.errors.NotFoundError, match=r"experimental_open_files=True\) allows MatchingFiles"):
+        again(listing, tmp_path / "listing")
+    loaded = tf.saved_model.load(tmp_path / "listing", options=OPEN)
+    assert loaded.f(str(tmp_path / "w*")).numpy().tolist() == [os.fsencode(path)]
 
 
 def test_texts_that_are_paths_of_assets_are_the_assets_and_objects_are_asked_once(
@@ -222,3 +230,28 @@ def test_aliases_of_functions(tmp_path: Path) -> None:
     tf.saved_model.save(root, tmp_path)
     with pytest.raises(ValueError, match="experimental_load_function_aliases"):
         tf.saved_model.load(tmp_path, options=wanted)
+
+
+def test_names_that_no_parameter_has_and_results_of_parts(tmp_path: Path) -> None:
+    names = module(lambda a, b: a - b, tf.TensorSpec([], tf.int32, "A-b"), tf.TensorSpec([], tf.int32, "c/d"))
+    assert again(names, tmp_path / "a").signatures["serving_default"](A_b=7, c_d=2)["output_0"] == 5
+    parts = module(lambda x: {"r": tf.strings.split(x), "n": tf.size(x)}, tf.TensorSpec([None], tf.string, "x"))
+    found = again(parts, tmp_path / "b").signatures["serving_default"](x=tf.constant(["a b", "c"]))
+    assert found["r"].to_list() == [[b"a", b"b"], [b"c"]] and found["n"] == 2
+
+
+def test_a_variable_made_in_a_function_has_the_shape_of_its_graph(tmp_path: Path) -> None:
+    class Made(tf.Module):
+        v: Any = None
+
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.int64)])
+        def make(self, x: Any) -> None:
+            if self.v is None:
+                self.v = tf.Variable(x)
+
+    made = Made()
+    made.make([1, 2, 3])
+    loaded = again(made, tmp_path)
+    for each in (made, loaded):
+        assert each.v.shape.as_list() == [None] and each.v.numpy().tolist() == [1, 2, 3]
+        each.v.assign([1, 2, 3, 4])
