@@ -230,6 +230,8 @@ class Body:
         known = None if node is None else results_of(node.op) or raw_ops.results_of(node.op)
         if node is not None and node.op in import_datasets.SERVED:
             at = import_datasets.place(node, argument)
+        elif node is not None and node.op in self.library:
+            at = [each.name for each in field_of(self.library[node.op].signature, "output_arg", [])].index(argument)
         elif known is None and self.counts.get(name, 1) > 1:
             raise invalid(f"Node '{name}': which result of {self.nodes[name].op} '{argument}' is, is not known")
         for output in known or ():
@@ -242,7 +244,7 @@ class Body:
 
     def _list_of(self, node: Any, output: Any) -> range:
         value = attribute(node.attr[output.kind if output.number == "*" else output.number])
-        return range(len(value) if isinstance(value, list) else int(value))
+        return range(len(value) if isinstance(value, list) else int(value or 0))  # 0 is not always written
 
     def has(self, key: str) -> bool:
         """Whether there is such a tensor, given or made."""

@@ -114,7 +114,7 @@ class SavedGraph(ObjectGraph):
             if "signatures" in found and not isinstance(found["signatures"], SignatureMap):
                 raise ValueError(
                     "Exporting an object that has an attribute named 'signatures' is not supported: signatures are "
-                    "given by the argument. Delete the attribute or call it otherwise."
+                    "given by the argument. Delete the attribute (`del obj.signatures`) or call it otherwise."
                 )
             found.update(self.attached)
         return found
