@@ -6,7 +6,7 @@ import os
 import secrets
 import struct
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Self
 
@@ -152,8 +152,8 @@ class BundleWriter:
             self.discard()
             raise
 
-    def finish(self) -> None:
-        """Make the bundle be there, on the disk, at once and whole."""
+    def finish(self, then: Callable[[], object] | None = None) -> None:
+        """Make the bundle be there, on the disk, at once and whole. `then` is called as soon as it is there."""
         if self._file >= 0:
             self.prepare()
         try:
@@ -162,6 +162,8 @@ class BundleWriter:
                     os.replace(shard + self._mark, shard)
                 sync_folder(self.prefix)
                 os.replace(self._temporary_index, self.prefix + ".index")
+                if then is not None:
+                    then()
                 sync_folder(self.prefix)
         except BaseException:
             self.discard()

@@ -139,11 +139,8 @@ class _Saver:
                 self._write_assets(names, beside)
                 self._write(files.FINGERPRINT_FILENAME, serialized(_fingerprint(saved, content)), beside)
                 self._write(files.SAVED_MODEL_FILENAME_PB, content, beside)
-                writer.finish()
-                with raising_for(self.path):
-                    for path in beside:
-                        os.replace(path + _BESIDE, path)
-                    sync_folder(os.path.join(self.path, files.SAVED_MODEL_FILENAME_PB))
+                writer.finish(then=lambda: [os.replace(path + _BESIDE, path) for path in beside])
+                sync_folder(os.path.join(self.path, files.SAVED_MODEL_FILENAME_PB))
             except BaseException:
                 for path in beside:
                     with suppress(OSError):
