@@ -324,17 +324,10 @@ class _Loader:
             if field_of(reference, "local_name") != "_create_resource":
                 continue
             for name in names_of_traces(self._saved(field_of(reference, "node_id", 0))):
-                makers = {maker.name: maker for maker in field_of(self.library[name], "node_def", [])}
-                for maker in makers.values():
-                    if "Table" in maker.op and maker.op in RESOURCES:
-                        said = attributes(maker)
-                        sources = [makers.get(each.partition(":")[0]) for each in field_of(maker, "input", [])]
-                        inputs = [
-                            attributes(each)["value"] for each in sources if each is not None and each.op == "Const"
-                        ]
-                        if said.get("shared_name", "") in _NAMELESS:  # else functions may name it, as ours do
-                            said["shared_name"] = f"{name}/{maker.name}"
-                        return RestoredTable(RESOURCES[maker.op](self.library, maker.name, inputs, said))
+                for function in sorted(self.library.reached((name,)), key=lambda each: each != name):
+                    table = self._table_made_by(function)
+                    if table is not None:
+                        return RestoredTable(table)
                 if name in self.traces and any(
                     maker.op in import_datasets.MADE
                     for inner in self.library.reached((name,))
@@ -342,6 +335,19 @@ class _Loader:
                 ):
                     return RestoredDataset(name)
         raise NotFoundError(None, None, f"object {number} is a resource of a kind that has no equal here")
+
+    def _table_made_by(self, function: str) -> Any:
+        """The table that a function's operation makes, None if there is none."""
+        makers = {maker.name: maker for maker in field_of(self.library[function], "node_def", [])}
+        for maker in makers.values():
+            if "Table" in maker.op and maker.op in RESOURCES:
+                said = attributes(maker)
+                sources = [makers.get(each.partition(":")[0]) for each in field_of(maker, "input", [])]
+                inputs = [attributes(each)["value"] for each in sources if each is not None and each.op == "Const"]
+                if said.get("shared_name", "") in _NAMELESS:  # else functions may name it, as ours do
+                    said["shared_name"] = f"{function}/{maker.name}"
+                return RESOURCES[maker.op](self.library, maker.name, inputs, said)
+        return None
 
     _MAKERS: ClassVar[dict[str, Callable[[_Loader, int, Message], Any]]] = {
         "user_object": _user_object,

@@ -14,7 +14,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph.graphdef.messages import KINDS
-from fastgraph.saving import saved_model_command, saved_model_graph
+from fastgraph.saving import saved_model_command, saved_model_export, saved_model_graph
 
 OPEN = tf.saved_model.LoadOptions(experimental_open_files=True)
 
@@ -255,3 +255,26 @@ def test_a_variable_made_in_a_function_has_the_shape_of_its_graph(tmp_path: Path
     for each in (made, loaded):
         assert each.v.shape.as_list() == [None] and each.v.numpy().tolist() == [1, 2, 3]
         each.v.assign([1, 2, 3, 4])
+
+
+def test_a_table_that_is_made_by_a_function_of_a_function(tmp_path: Path) -> None:
+    """So does TensorFlow write what it has loaded."""
+    table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [7]), -1)
+    made = module(lambda x: table.lookup(x), tf.TensorSpec([], tf.string))
+    made.table = table
+    tf.saved_model.save(made, tmp_path)
+    path = tmp_path / "saved_model.pb"
+    message = KINDS["SavedModel"].FromString(path.read_bytes())
+    library: Any = message.meta_graphs[0].graph_def.library
+    outer = next(each for each in library.function if "create_resource" in each.signature.name)
+    inner = KINDS["FunctionDef"].FromString(outer.SerializeToString())
+    inner.signature.name = "inner"
+    call = saved_model_export.node("call", "StatefulPartitionedCall", (), Tin=[], Tout=[tf.resource])
+    call.attr["f"].func.name = "inner"
+    del outer.node_def[:]
+    outer.node_def.append(call)
+    outer.ret["table_handle"] = "call:output:0"
+    library.function.append(inner)
+    path.write_bytes(message.SerializeToString())
+    loaded = tf.saved_model.load(tmp_path)
+    assert [int(loaded.f(x)) for x in "ab"] == [7, -1]
