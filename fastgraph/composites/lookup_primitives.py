@@ -34,6 +34,10 @@ class Table(str):
     reserved: tuple[Any, ...]  # keys that no entry has: those of empty places and of deleted entries
     places: _Range | _Strings | None  # of a fixed table, once it was asked
 
+    def __reduce__(self) -> Any:  # a copy is a table of its own, with a name of its own
+        held = dict(self.entries), self.reserved
+        return _again, (self.key_dtype, self.dtype, self.shape, self.is_fixed, *held)
+
 
 class _Range(NamedTuple):
     """Values by keys that are near each other: those from `first` on, and which of them there are; of `n` keys."""
@@ -77,6 +81,15 @@ def new_table(key_dtype: DType, dtype: DType, value_shape: tuple[int, ...] = (),
     table = Table(f"table_{next(_numbers)}")
     table.entries, table.key_dtype, table.dtype, table.shape = {}, key_dtype, dtype, value_shape
     table.is_fixed, table.reserved, table.places = is_fixed, (), None
+    return table
+
+
+def _again(
+    key_dtype: DType, dtype: DType, shape: tuple[int, ...], is_fixed: bool, entries: dict[Any, Any], reserved: Any
+) -> Table:
+    table = new_table(key_dtype, dtype, shape, is_fixed=is_fixed)
+    table.entries.update(entries)
+    table.reserved = reserved
     return table
 
 

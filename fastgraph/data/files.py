@@ -9,6 +9,7 @@ import glob as globs
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from stat import S_ISDIR
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -29,7 +30,8 @@ _REASON = "it reads or writes a file"
 class GFile:
     """A file that is opened when it is first used. Source: tf.io.gfile.GFile.
 
-    mode: r, w, a, with + and b. Raises: NotFoundError, PermissionDeniedError, ... when it cannot be opened.
+    mode: r, w, a, with + and b; with + what is written comes last, and reading has a place of its own. Raises:
+    NotFoundError, PermissionDeniedError, ... when it cannot be opened, or is not open for what is asked.
     """
 
     def __init__(self, name: AnyPath, mode: str = "r", encoding: str = "utf-8") -> None:
@@ -37,6 +39,7 @@ class GFile:
             raise errors.InvalidArgumentError(None, None, f"mode is not 'r' or 'w' or 'a': {mode}")
         self._name, self._mode, self._encoding = name, mode, encoding
         self._file: Any = None
+        self._place = 0  # where reading goes on, of a file that is written as well
 
     @property
     def name(self) -> Any:
@@ -57,23 +60,43 @@ class GFile:
 
     def size(self) -> int:
         """Return the number of bytes."""
-        return int(stat(self._name).st_size)
+        return stat(self._name).length
+
+    def _read(self, how: Callable[[Any], Any]) -> Any:
+        if not self.readable():
+            raise errors.PermissionDeniedError(None, None, "File isn't open for reading")
+        file = self._opened()
+        if "+" not in self._mode:
+            return how(file)
+        file.seek(self._place)
+        found = how(file)
+        self._place = file.tell()
+        return found
 
     def read(self, n: int = -1) -> Any:
         """Return `n` characters (bytes), all if it is -1."""
-        return self._opened().read(n)
+        return self._read(lambda file: file.read(n))
 
     def readline(self) -> Any:
         """Return the next line with its end, an empty one at the end of the file."""
-        return self._opened().readline()
+        return self._read(lambda file: file.readline())
 
     def readlines(self) -> list[Any]:
         """Return the lines with their ends."""
-        return list(self._opened().readlines())
+        return list(self._read(lambda file: file.readlines()))
 
     def write(self, file_content: str | bytes) -> None:
-        """Write text, or bytes."""
-        self._opened().write(file_content)
+        """Write text, or bytes: either is what the other stands for."""
+        if not self.writable():
+            raise errors.PermissionDeniedError(None, None, "File isn't open for writing")
+        if isinstance(file_content, str) and "b" in self._mode:
+            file_content = file_content.encode(self._encoding)
+        elif isinstance(file_content, bytes) and "b" not in self._mode:
+            file_content = file_content.decode(self._encoding)
+        file = self._opened()
+        if "+" in self._mode:
+            file.seek(0, 2)
+        file.write(file_content)
 
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
         """Go to a position: from the beginning (0), from here (1), from the end (2). `position`: its older name.
@@ -83,14 +106,17 @@ class GFile:
         at, file = offset if position is None else position, self._opened()
         if at is None:
             raise TypeError("seek(): offset argument required")
-        if whence:  # Python's files of text go nowhere else from here
+        if whence == 1:  # Python's files of text go nowhere else from here
+            at += self.tell()
+        elif whence:
             file.seek(0, whence)
             at += file.tell()
         file.seek(at)
+        self._place = at
 
     def tell(self) -> int:
         """Return the position."""
-        return int(self._opened().tell())
+        return self._place if "+" in self._mode else int(self._opened().tell())
 
     def flush(self) -> None:
         """Write what is buffered."""
@@ -118,10 +144,13 @@ class GFile:
         return "r" not in self._mode or "+" in self._mode
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._opened())
+        return self if "+" in self._mode else iter(self._opened())
 
     def __next__(self) -> Any:
-        return next(self._opened())
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
 
     def __enter__(self) -> Self:
         return self
@@ -131,10 +160,11 @@ class GFile:
 
 
 class FileStatistics(NamedTuple):
-    """Size and time of a file behind a path with a scheme."""
+    """What is known of a file. Source: what tf.io.gfile.stat returns."""
 
-    st_size: int
-    st_mtime: float
+    length: int
+    mtime_nsec: int
+    is_directory: bool
 
 
 def _call(function: Callable[..., Any], elsewhere: str, path: AnyPath, *rest: Any) -> Any:
@@ -188,11 +218,13 @@ def rmtree(path: AnyPath) -> None:
 def stat(path: AnyPath) -> FileStatistics:
     """Return size and times of a file. Raises NotFoundError. Source: tf.io.gfile.stat."""
     if (system := remote(path)) is None:
-        return _call(os.stat, "info", path)
+        found = _call(os.stat, "info", path)
+        return FileStatistics(found.st_size, found.st_mtime_ns, S_ISDIR(found.st_mode))
     with as_op_errors(path):
         found = system.info(os.fsdecode(path))
     changed = found.get("mtime") or found.get("created") or 0.0
-    return FileStatistics(found["size"], changed.timestamp() if hasattr(changed, "timestamp") else float(changed))
+    seconds = changed.timestamp() if hasattr(changed, "timestamp") else float(changed)
+    return FileStatistics(int(found["size"] or 0), int(seconds * 1e9), found.get("type") == "directory")
 
 
 def glob(pattern: Any) -> list[str]:

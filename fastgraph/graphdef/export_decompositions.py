@@ -230,8 +230,8 @@ def argsort(node: Node) -> list[Definition]:
     """The places of the largest elements first, all of them; of the negative ones for the other order. So `sort`."""
     (values,) = node.inputs
     shape, dtype = values.aval.shape, values.aval.dtype
-    if shape is None or shape[-1] is None:
-        raise Unwritable("sorting along an axis of unknown size")
+    if not shape:
+        raise Unwritable("sorting a tensor of unknown rank")
     parts = Parts(node)
     rising = not node.attrs["descending"]
     if rising:
@@ -239,7 +239,12 @@ def argsort(node: Node) -> list[Definition]:
             raise Unwritable(f"sorting {dtype.name} from the least on")
         # Not 0 - x, for of equal elements the first must stay the first.
         values = parts.op("Neg", (values,), values.aval.without_value())
-    k = parts.const(shape[-1], "k", dtypes.int32)
+    if shape[-1] is None:
+        sizes = parts.op("Shape", (values,), Aval(dtypes.int32, (len(shape),)), out_type=dtypes.int32)
+        last, zero = parts.const(len(shape) - 1, "last", dtypes.int32), parts.const(0, "axis", dtypes.int32)
+        k = parts.op("GatherV2", (sizes, last, zero), Aval(dtypes.int32, ()))
+    else:
+        k = parts.const(shape[-1], "k", dtypes.int32)
     found = parts.several("TopKV2", (values, k), (values.aval.without_value(), Aval(dtypes.int32, shape)))
     if node.op.name == "argsort":
         return parts.last("Identity", (found[1],))

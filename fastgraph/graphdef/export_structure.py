@@ -18,6 +18,7 @@ from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graphdef.export_calls import CALLS
 from fastgraph.graphdef.export_decompositions import SEVERAL, Parts
+from fastgraph.graphdef.export_rare import RARE
 from fastgraph.graphdef.export_records import RECORDS
 from fastgraph.graphdef.export_transforms import TRANSFORMS
 from fastgraph.graphdef.op_table import (
@@ -358,6 +359,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "check_indices": _apart,
     "countable": _apart,
     "within": _apart,
+    **dict.fromkeys(("interval", "numbers", "whole_split"), _apart),
     "matmul": _matmul,
     "pad": _pad,
     "ones_like": _alike,
@@ -375,6 +377,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "take_variable": _assign,
     **dict.fromkeys(_TABLES, _of_table),
     **SEVERAL,
+    **RARE,
     **RECORDS,
     **TRANSFORMS,
 }

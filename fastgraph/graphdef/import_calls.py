@@ -19,9 +19,14 @@ from fastgraph.graph import recursive_calls
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.structural_ops import CALL
 from fastgraph.graph.trace import GraphTrace
-from fastgraph.graphdef.import_values import attribute, dtype_of, field_of
+from fastgraph.graphdef.import_values import attribute, dtype_of, field_of, fixed_text
 from fastgraph.graphdef.messages import Message
 
+#: Operations that open files, which the graph or a call names.
+OPENING_FILES = frozenset(
+    ["FixedLengthRecordDataset", "FixedLengthRecordDatasetV2", "MatchingFiles", "ReadFile", "TextLineDataset",
+     "TFRecordDataset", "TFRecordDatasetV2", "WriteFile"]
+)  # fmt: skip
 #: Passes after which what a function gives would have to be known.
 _MOST_PASSES = 20
 
@@ -63,8 +68,19 @@ class Library(dict[str, Message]):
         self._made: dict[_Key, _Made] = {}
         self.resources: dict[str, Any] = {}  # Cells and tables by the names that operations share them by
         self.files: frozenset[bytes] = frozenset()  # the files that operations may read
+        self.opens_files = True  # whether operations may open files that they name, or a call does
         self.gradients: dict[str, CustomGradient] = {}  # by the name that operations have for it
         self.messages: dict[str, Message] = {}  # what else is said of functions
+
+    def check_opening(self, op: str, name: str, path: Any) -> None:
+        """Raise NotFoundError if an operation may not open a file; what came with the graph may be read."""
+        try:
+            allowed = self.opens_files or (op == "ReadFile" and fixed_text(path, "the path") in self.files)
+        except NotFoundError:
+            allowed = False
+        if not allowed:
+            option = "LoadOptions(experimental_open_files=True)"
+            raise NotFoundError(None, None, f"Node '{name}': {op} opens files, which {option} allows")
 
     @cached_property
     def recursive(self) -> frozenset[str]:

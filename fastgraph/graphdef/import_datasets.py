@@ -1,7 +1,7 @@
 """Datasets and iterators of GraphDefs: each operation is the method of tf.data that writes it.
 
 Rule: a dataset is no tensor, and what holds one (`Held`) stands in its place. Its elements are flat tuples of tensors,
-lists of tensors and datasets, as the operations' functions take them. Operations that open files have no equal here.
+lists of tensors and datasets, as the operations' functions take them. Files are opened where that was allowed.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ def _public(name: str) -> Any:
 
 def leaves(element: Any) -> list[Any]:
     """Return the values of an element, one after the other; a dataset or RaggedTensor among them as what holds it."""
-    if type(element) is tuple:
-        return [leaf for part in element for leaf in leaves(part)]
+    if isinstance(element, tuple | dict) and not isinstance(element, TensorList):
+        parts = [element[key] for key in sorted(element)] if isinstance(element, dict) else element
+        return [leaf for part in parts for leaf in leaves(part)]
     return [element if isinstance(element, Tensor | TensorList) else Held(element)]
 
 
@@ -163,9 +164,37 @@ def _shuffle_and_repeat(body: Body, name: str, inputs: list[Any], attrs: dict[st
 
 
 def _cache(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    if fixed_text(inputs[1], f"Node '{name}': the file of a cache"):
-        raise NotFoundError(None, None, f"Node '{name}': a cache in a file has no equal here")
-    return inputs[0].value.cache()
+    file = fixed_text(inputs[1], f"Node '{name}': the file of a cache")
+    if file and not body.library.opens_files:
+        raise NotFoundError(None, None, f"Node '{name}': a cache in a file was not allowed when it was loaded")
+    return inputs[0].value.cache(file.decode())
+
+
+def _of_files(function: str) -> Make:
+    """What files hold, one after the other: their names, how they are packed, what helps."""
+
+    def make(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        packed = fixed_text(inputs[1], f"Node '{name}': how files are packed").decode()
+        return _public(function)(inputs[0], packed)
+
+    return make
+
+
+def _of_lengths(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    files, header, record, footer, *rest = inputs
+    packed = fixed_text(rest[1], f"Node '{name}': how files are packed").decode() if len(rest) > 1 else None
+    sizes = [int(fixed(each, f"Node '{name}': a number of bytes")) for each in (record, header, footer)]
+    return _public("FixedLengthRecordDataset")(files, *sizes, compression_type=packed)
+
+
+#: Those that open files.
+OF_FILES: dict[str, Make] = {
+    "FixedLengthRecordDataset": _of_lengths,
+    "FixedLengthRecordDatasetV2": _of_lengths,
+    "TextLineDataset": _of_files("TextLineDataset"),
+    "TFRecordDataset": _of_files("TFRecordDataset"),
+    "TFRecordDatasetV2": _of_files("TFRecordDataset"),
+}
 
 
 def _zip(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -341,6 +370,7 @@ MADE: dict[str, Make] = {
     "UniqueDataset": _method("unique"),
     "WindowDataset": _window,
     "ZipDataset": _zip,
+    **OF_FILES,
     **dict.fromkeys(
         ("FinalizeDataset", "MaxIntraOpParallelismDataset", "ModelDataset", "OptimizeDataset", "OptimizeDatasetV2",
          "OptionsDataset", "PrivateThreadPoolDataset", "RewriteDataset"), _same),

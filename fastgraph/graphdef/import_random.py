@@ -12,8 +12,9 @@ from fastgraph.ops.arguments import extents
 from fastgraph.ops.creation import ones
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.joining import concat
+from fastgraph.ops.random_distributions import random_gamma
 from fastgraph.ops.random_ops import categorical_of, shuffled, standard_normal, truncated_of, uniform_of
-from fastgraph.ops.random_states import RESERVED, Source, draw, generators, numbers, state_of_seed
+from fastgraph.ops.random_states import RESERVED, Source, as_vector, draw, generators, numbers, state_of_seed
 
 
 class _Keyed(Source):
@@ -84,6 +85,11 @@ def _keyed_int(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return uniform_of(_Keyed(key, counter), extents(size), low, high, attrs["dtype"], "StatelessRandomUniformInt", name)
 
 
+def _keyed_gamma(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    size, key, counter, _, shapes = inputs
+    return random_gamma(_Keyed(key, counter).begin, as_vector(extents(size)), shapes)
+
+
 def _drawn(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     resource, _, delta = inputs
     return draw(resource, cast(delta, dtypes.int64) * RESERVED)
@@ -102,6 +108,7 @@ RANDOM: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
         *_keys(name, inputs, attrs),
         cast(ones([]), dtypes.int32),
     ),
+    "StatelessRandomGammaV3": _keyed_gamma,
     "StatelessTruncatedNormalV2": _keyed_truncated,
     "StatelessRandomNormalV2": _keyed("normal"),
     "StatelessRandomUniformFullIntV2": _keyed("bits"),

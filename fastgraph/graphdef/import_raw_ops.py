@@ -8,14 +8,16 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph.api.namespaces import resolve
+from fastgraph.composites import ctc_decoders, sparse_sets
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import as_dtype, int32, uint8, uint64
 from fastgraph.core.conversion import constant
+from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_arrays import Make
-from fastgraph.graphdef.import_values import fixed
+from fastgraph.graphdef.import_values import fixed, fixed_text
 from fastgraph.ops.elementwise import cast
-from fastgraph.ops.families import invalid
+from fastgraph.ops.families import bind_named, invalid
 
 
 def _call(function: str, *args: Any, **kwargs: Any) -> Any:
@@ -210,6 +212,15 @@ def _counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return _call("math.bincount", x, held, size, size, weights.dtype, axis=-1 if rows else None, binary_output=binary)
 
 
+def _sparse_counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """How often each number is there, of a vector or of the rows of a matrix, where it is there at all."""
+    values, weights = inputs
+    limits = {key: None if attrs.get(key, -1) < 0 else attrs[key] for key in ("minlength", "maxlength")}
+    held = None if weights.shape.num_elements() == 0 else weights
+    axis = 0 if values.shape.rank == 1 else -1
+    return _parts(_call("sparse.bincount", values, held, axis, **limits, binary_output=attrs["binary_output"]))
+
+
 # ---- text, paths, labels
 
 
@@ -245,10 +256,46 @@ def _greedy(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return [*_parts(decoded), score]
 
 
+def _columns(name: str, inputs: list[Any], attrs: dict[str, Any], n_last: int) -> list[Any]:
+    """Columns of features as indices, values and shape, one after the other. Raises for dense ones."""
+    n = attrs["N"]
+    if len(inputs) != 3 * n + n_last:
+        raise NotFoundError(None, None, f"Node '{name}': a cross of dense columns has no equal here")
+    return [
+        part for column in zip(inputs[:n], inputs[n : 2 * n], inputs[2 * n : 3 * n], strict=True) for part in column
+    ]
+
+
+def _crossed(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    if not attrs["hashed_output"]:
+        raise NotFoundError(None, None, f"Node '{name}': a cross of this kind that is not hashed has no equal here")
+    said = {"num_buckets": attrs["num_buckets"], "key": attrs["hash_key"]}
+    return bind_named(name, sparse_sets.cross_hashed_p.primitive, tuple(_columns(name, inputs, attrs, 0)), said)
+
+
+def _crossed_texts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    separator = fixed_text(inputs[-1], f"Node '{name}': what stands between")
+    return bind_named(
+        name, sparse_sets.cross_p.primitive, tuple(_columns(name, inputs, attrs, 1)), {"separator": separator}
+    )
+
+
+def _beams(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    if attrs.get("merge_repeated", True):
+        raise NotFoundError(None, None, f"Node '{name}': beams whose repeated labels are merged have no equal here")
+    found = bind_named(name, ctc_decoders.ctc_beam_search_p.primitive, tuple(inputs), {
+        "beam_width": attrs["beam_width"], "top_paths": attrs["top_paths"],
+    })  # fmt: skip
+    *paths, scores = found
+    return [*paths[::3], *paths[1::3], *paths[2::3], scores]
+
+
 RARE: dict[str, Make] = {
+    "CTCBeamSearchDecoder": _beams,
     "CTCGreedyDecoder": _greedy,
     "Concat": lambda name, inputs, attrs: _call("concat", inputs[1:], inputs[0], name=name),
     "DataFormatDimMap": _dim_map,
+    "DenseCountSparseOutput": _sparse_counts,
     "DenseToDenseSetOperation": _set_operation,
     "DenseToSparseSetOperation": _set_operation,
     "Div": _quotient,
@@ -270,6 +317,8 @@ RARE: dict[str, Make] = {
     "ShardedFilename": _shard_name,
     "SparseBincount": _counts,
     "SparseConcat": _sparse_join,
+    "SparseCross": _crossed,
+    "SparseCrossV2": _crossed_texts,
     "SparseDenseCwiseAdd": _sparse_plus,
     "SparseFillEmptyRowsGrad": _filled_rows_gradient,
     "SparseReduceMax": _sparse_reduced("sparse.reduce_max", sparse=False),

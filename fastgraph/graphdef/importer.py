@@ -27,7 +27,7 @@ from fastgraph.graph import control_flow
 from fastgraph.graph.ir import Node
 from fastgraph.graphdef import import_datasets, raw_ops
 from fastgraph.graphdef.graph_view import Graph
-from fastgraph.graphdef.import_calls import CustomGradient, Library
+from fastgraph.graphdef.import_calls import OPENING_FILES, CustomGradient, Library
 from fastgraph.graphdef.import_datasets import Held
 from fastgraph.graphdef.import_lists import TensorList
 from fastgraph.graphdef.import_ops import COMPOSITES, VARIANTS, Broadcast, sum_over_broadcast
@@ -227,9 +227,11 @@ class Body:
         argument, _, index = rest.partition(":")
         node = self.nodes.get(name)
         at = 0
-        known = None if node is None else results_of(node.op)
+        known = None if node is None else results_of(node.op) or raw_ops.results_of(node.op)
         if node is not None and node.op in import_datasets.SERVED:
             at = import_datasets.place(node, argument)
+        elif node is not None and node.op in self.library:
+            at = [each.name for each in field_of(self.library[node.op].signature, "output_arg", [])].index(argument)
         elif known is None and self.counts.get(name, 1) > 1:
             raise invalid(f"Node '{name}': which result of {self.nodes[name].op} '{argument}' is, is not known")
         for output in known or ():
@@ -242,7 +244,7 @@ class Body:
 
     def _list_of(self, node: Any, output: Any) -> range:
         value = attribute(node.attr[output.kind if output.number == "*" else output.number])
-        return range(len(value) if isinstance(value, list) else int(value))
+        return range(len(value) if isinstance(value, list) else int(value or 0))  # 0 is not always written
 
     def has(self, key: str) -> bool:
         """Return whether there is such a tensor, given or made."""
@@ -362,6 +364,8 @@ class Body:
             return held
         if op == "PrintV2" and given[0].partition(":")[0] in self.texts:
             return self._print(given[0].partition(":")[0], attrs)
+        if op in OPENING_FILES:
+            self.library.check_opening(op, name, self.lazy(given[0]))
         if op in import_datasets.SERVED:
             return import_datasets.results(self, name, op, [self.lazy(each) for each in given], attrs)
         if op in RESOURCES:
@@ -574,7 +578,8 @@ def unserved(library: Library, roots: Iterable[str], nodes: Iterable[Message] = 
     found: dict[str, list[str]] = {}
 
     def note(op: str, where: str) -> None:
-        if op in _OLD_LOOPS or not (is_served(op) or op in library):
+        closed = op in OPENING_FILES - {"ReadFile"} and not library.opens_files  # it may be of an asset
+        if op in _OLD_LOOPS or closed or not (is_served(op) or op in library):
             places = found.setdefault(op, [])
             if where not in places:
                 places.append(where)
@@ -590,4 +595,4 @@ def unserved(library: Library, roots: Iterable[str], nodes: Iterable[Message] = 
 def is_served(op: str) -> bool:
     """Return whether a type of operation has an equal here."""
     known = any(op in each for each in (_SERVED, STRUCTURE, RESOURCES, import_datasets.SERVED, COMPOSITES, VARIANTS))
-    return known or (op in signatures() and bool(rows_for(op)))
+    return known or (op in signatures() and bool(rows_for(op))) or raw_ops.is_public(op)

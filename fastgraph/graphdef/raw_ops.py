@@ -174,6 +174,17 @@ def _applied(op: str, signature: Signature, attrs: Mapping[str, Any], given: Map
     return _results(op, signature.outputs, found, said)
 
 
+def results_of(op: str) -> tuple[Argument, ...] | None:
+    """Return the results of an operation that is only read, None where they are not known."""
+    signature = _tables().signatures.get(op)
+    return None if signature is None else signature.outputs
+
+
+def is_public(op: str) -> bool:
+    """Whether a public function computes an operation."""
+    return op in _tables().public
+
+
 def by_public_function(op: str, name: str, inputs: list[Any], attrs: Mapping[str, Any]) -> Any:
     """Return the results of a graph's operation that a public function computes; None where none does."""
     if op not in _tables().public:

@@ -6,7 +6,7 @@ import os
 import secrets
 import struct
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Self
 
@@ -138,8 +138,8 @@ class BundleWriter:
         for key, entry in self._entries.items():
             yield key, entry.bytes() if isinstance(entry, PlainEntry) else serialized(entry)
 
-    def finish(self) -> None:
-        """Make the bundle be there, on the disk, at once and whole."""
+    def prepare(self) -> None:
+        """Put all of the bundle on the disk, under names that nobody asks for."""
         header = KINDS["BundleHeader"](num_shards=self._n_shards, version=KINDS["VersionDef"](producer=1))
         entries = [(b"", serialized(header)), *sorted(self._serialized())]
         try:
@@ -148,11 +148,22 @@ class BundleWriter:
                 file.write(table(entries))
                 file.flush()
                 os.fsync(file.fileno())
+        except BaseException:
+            self.discard()
+            raise
+
+    def finish(self, then: Callable[[], object] | None = None) -> None:
+        """Make the bundle be there, on the disk, at once and whole. `then` is called as soon as it is there."""
+        if self._file >= 0:
+            self.prepare()
+        try:
             with raising_for(self.prefix):
                 for shard in self._shards:
                     os.replace(shard + self._mark, shard)
                 sync_folder(self.prefix)
                 os.replace(self._temporary_index, self.prefix + ".index")
+                if then is not None:
+                    then()
                 sync_folder(self.prefix)
         except BaseException:
             self.discard()

@@ -44,15 +44,29 @@ class ObjectGraph:
         self.paths: list[str] = [""]
         self.children: list[dict[str, Any]] = []
         self.slots: dict[int, list[tuple[str, int, int]]] = {}  # optimizer -> (name, of which Variable, which)
-        for place, value in enumerate(self.objects):  # which grows meanwhile
-            children = self.children_of(value)
-            self.children.append(children)
-            for name, child in children.items():
-                if id(child) not in self.ids:
-                    path = self.paths[place]
-                    self._enter(child, f"{path}/{escaped(name)}" if path else escaped(name))
+        self._follow()
         if slots:
             self._find_slots()
+
+    def _follow(self) -> None:
+        """Enter what the objects that came last depend on, and so on."""
+        while (place := len(self.children)) < len(self.objects):
+            children = self.children_of(self.objects[place])
+            self.children.append(children)
+            self._reach(place, children)
+
+    def _reach(self, place: int, children: Mapping[str, Any]) -> None:
+        path = self.paths[place]
+        for name, child in children.items():
+            if id(child) not in self.ids:
+                self._enter(child, f"{path}/{escaped(name)}" if path else escaped(name))
+
+    def attach(self, more: Mapping[str, Any]) -> None:
+        """Let the root depend on more objects; before the slots are there."""
+        self.attached = {**self.attached, **more}
+        self.children[0].update(more)
+        self._reach(0, more)
+        self._follow()
 
     def _enter(self, value: Any, path: str) -> int:
         number = self.ids[id(value)] = len(self.objects)

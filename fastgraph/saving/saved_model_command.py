@@ -18,6 +18,7 @@ import numpy as np
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import constant
 from fastgraph.errors import NotFoundError, OpError
+from fastgraph.graphdef.example_messages import Example
 from fastgraph.graphdef.import_values import dims_of, field_of
 from fastgraph.graphdef.message_types import Enum
 from fastgraph.graphdef.messages import Message, TensorShapeProto
@@ -41,6 +42,7 @@ def main(arguments: list[str]) -> int:
     show.add_argument("--all", action="store_true", help="print all signatures")
     run.add_argument("--inputs", default="", help='files: "x=file.npy;y=file.npz[key]"')
     run.add_argument("--input_exprs", default="", help='Python literals: "x=[[1.0, 2.0]];y=3"')
+    run.add_argument("--input_examples", default="", help="Examples: \"x=[{'a': [1.0, 2.0]}]\"")
     run.add_argument("--outdir", help="the folder that results are written to, as NAME.npy")
     run.add_argument("--overwrite", action="store_true", help="write over files that are there")
     chosen = parser.parse_args(arguments)
@@ -221,7 +223,7 @@ def _run(chosen: argparse.Namespace) -> int:
         raise ValueError(f"There is no signature {name!r}; there are {sorted(loaded.signatures)}")
     function = loaded.signatures[name]
     specs: Mapping[str, Any] = function.structured_input_signature[1]
-    given = {**_from_files(chosen.inputs), **_from_texts(chosen.input_exprs)}
+    given = {**_from_files(chosen.inputs), **_from_texts(chosen.input_exprs), **_from_examples(chosen.input_examples)}
     unknown = sorted(set(given) - set(specs))
     if unknown:
         raise ValueError(f"{name} takes {sorted(specs)}, not {', '.join(unknown)}")
@@ -259,8 +261,43 @@ def _from_files(text: str) -> dict[str, Any]:
 
 
 def _from_texts(text: str) -> dict[str, Any]:
-    """Python literals: numbers, texts, lists of them."""
-    return {name: ast.literal_eval(value) for name, value in _pairs(text)}
+    """Python literals: numbers, texts, lists of them. Raises ValueError for all else, as TensorFlow 2.21 does."""
+    found = {}
+    for name, value in _pairs(text):
+        try:
+            found[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            raise ValueError(
+                f'Expression "{value}" is not a valid python literal. No expression is evaluated; arrays that are none '
+                f"come from files: --inputs {name}=FILE.npy"
+            ) from None
+    return found
+
+
+def _from_examples(text: str) -> dict[str, Any]:
+    """Lists of dicts {feature: list of numbers or texts}, as serialized Examples. Raises ValueError for other texts."""
+    found = {}
+    for name, examples in _from_texts(text).items():
+        if not isinstance(examples, list) or not all(isinstance(each, dict) for each in examples):
+            raise ValueError(f'tf.Example input must be a list of dictionaries, but "{examples}" is not')
+        found[name] = [_example(each) for each in examples]
+    return found
+
+
+def _example(features: Mapping[str, Any]) -> bytes:
+    made = Example()
+    for key, values in features.items():
+        kinds = {type(each) for each in values} if isinstance(values, list) else set()
+        feature = made.features.feature[key]
+        if kinds and kinds <= {str, bytes}:
+            feature.bytes_list.value.extend([each.encode() if isinstance(each, str) else each for each in values])
+        elif kinds == {int}:
+            feature.int64_list.value.extend(values)
+        elif kinds and kinds <= {int, float}:
+            feature.float_list.value.extend(values)
+        else:
+            raise ValueError(f"feature value must be a list of numbers or of texts, but {key}: {values!r} is none")
+    return made.SerializeToString()
 
 
 def _write(path: str, array: np.ndarray, overwrite: bool) -> None:

@@ -95,11 +95,11 @@ class Functions:
             known = self.loaded[id(library)] = (library, {})
         return known[1]
 
-    def name_of(self, concrete: ConcreteFunction) -> str:
-        """Return what a trace is called here."""
+    def name_of(self, concrete: ConcreteFunction) -> Any:
+        """Return what a trace is called here, None for one that is not saved."""
         if isinstance(concrete, RestoredConcreteFunction):
-            return self._own_names(concrete.library)[concrete.label]
-        return self.library.names[concrete._trace.graph]
+            return self._own_names(concrete.library).get(concrete.label)
+        return self.library.names.get(concrete._trace.graph)
 
     def captures(self, concrete: ConcreteFunction) -> list[int]:
         """Return the numbers of what a trace takes from outside. Raises LookupError for what nothing leads to."""

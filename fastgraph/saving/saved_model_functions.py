@@ -10,10 +10,12 @@ import keyword
 from collections.abc import Sequence
 from typing import Any
 
+from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import resource, variant
 from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.base.locks import Lock
 from fastgraph.core.base.shapes import Aval, compatible
-from fastgraph.core.base.type_specs import TensorSpec
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_trace, init_scope
 from fastgraph.errors import InvalidArgumentError, NotFoundError, OpError
@@ -82,13 +84,15 @@ class RestoredConcreteFunction(ConcreteFunction):
             )
         trace = GraphTrace(self.signature.name)
         values: dict[str, Any] = {}
-        for parameter, spec in zip(parameters, specs, strict=False):
-            if dtype_of(parameter.type) != spec.dtype:
-                raise InvalidArgumentError(
-                    None, None, f"Function {self.label}: argument {parameter.name} is no {spec.dtype.name}"
-                )
-            name = _node_name(spec.name or parameter.name)
-            values[f"{parameter.name}:0"] = trace.add_input(Aval(spec.dtype, spec.shape._dims), name)
+        for parameter, spec, owner in zip(parameters, specs, _owners(self.signature.structured_inputs), strict=False):
+            if dtype_of(parameter.type) in (variant, resource) if owner else dtype_of(parameter.type) == spec.dtype:
+                name = _node_name(spec.name or parameter.name)
+                given = trace.add_input(Aval(spec.dtype, spec.shape._dims), name)
+                values[f"{parameter.name}:0"] = Held(owner.from_tensors(iter([given]))) if owner else given
+                continue
+            raise InvalidArgumentError(
+                None, None, f"Function {self.label}: argument {parameter.name} is no {spec.dtype.name}"
+            )
         with resting, entering(trace):
             for parameter, held in zip(parameters[n:], self.bound, strict=True):
                 values[f"{parameter.name}:0"] = _bound(trace, held)
@@ -102,7 +106,8 @@ class RestoredConcreteFunction(ConcreteFunction):
                     None, None, f"Function {self.label} returns {len(results)} tensors, and says it were {len(wanted)}"
                 )
             outputs = [
-                trace.identity(_as(spec, result, self.label)) for spec, result in zip(wanted, results, strict=True)
+                trace.identity(_as(spec, _handle_of(result, owner), self.label))
+                for spec, result, owner in zip(wanted, results, _owners(self.result), strict=True)
             ]
         trace.finish(outputs)
         trace.graph.function_name = self.label
@@ -177,6 +182,23 @@ def _bound(trace: GraphTrace, held: Any) -> Any:
     return trace.constant(held) if held.num_elements <= SMALL else trace.tensor(trace.value_of(held))
 
 
+def _owners(structure: Any) -> list[Any]:
+    """For each tensor of a structure of specs the spec of the dataset or iterator whose handle it is, or None."""
+    found = []
+    for leaf in nesting.flatten(structure):
+        owner = leaf if isinstance(leaf, TypeSpec) and hasattr(leaf, "element_spec") else None
+        found += [owner] * len(flat_specs(leaf))
+    return found
+
+
+def _handle_of(result: Any, owner: Any) -> Any:
+    """The handle of a dataset that a function returns, whose elements are built as its spec says."""
+    if not isinstance(result, Held) or owner is None or not hasattr(result.value, "map"):
+        return result
+    spec = owner.element_spec
+    return result.value.map(lambda *element: nesting.pack_sequence_as(spec, nesting.flatten(element))).handle
+
+
 def _as(spec: TensorSpec, result: Any, function: str) -> Any:
     """Return a result that is known to be as the signature says."""
     if (
@@ -217,6 +239,7 @@ class ArgumentNames:
             None if message is None or "input_signature" not in message.__dict__ else decoded(message.input_signature)
         )
         self.input_signature = tuple(signature) if isinstance(signature, list | tuple) else None
+        self.jit_compile = {1: True, 2: False}.get(0 if message is None else field_of(message, "jit_compile", 0))
 
     def signature(self) -> inspect.Signature:
         """Return the signature of a Python function with these parameters. Raises ValueError if none can have them."""
@@ -288,9 +311,9 @@ class RestoredFunction(Function):
         restored_function_body.__signature__ = names.signature()  # type: ignore[attr-defined]
         signature = names.input_signature
         try:
-            super().__init__(restored_function_body, name, signature, autograph=False)
+            super().__init__(restored_function_body, name, signature, False, names.jit_compile)
         except (TypeError, ValueError):
-            super().__init__(restored_function_body, name, None, autograph=False)
+            super().__init__(restored_function_body, name, None, False, names.jit_compile)
         self.concrete_functions = concrete_functions
 
     def _list_all_concrete_functions(self) -> list[ConcreteFunction]:

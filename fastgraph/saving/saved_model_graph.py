@@ -22,7 +22,7 @@ from fastgraph.saving.saved_model_functions import RestoredConcreteFunction
 from fastgraph.saving.saved_model_objects import Asset, RestoredTable, SignatureMap
 from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import BoundFunction, Function
-from fastgraph.state.tracking import Trackable, children_of
+from fastgraph.state.tracking import AutoTrackable, Trackable, children_of
 from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
 
 _SHOWN = 5  # names of functions that a warning tells
@@ -47,30 +47,45 @@ class TableFunction:
 class SavedGraph(ObjectGraph):
     """The objects below a root that a SavedModel keeps, with signatures."""
 
-    def __init__(self, root: Any, signatures: SignatureMap) -> None:
+    def __init__(self, root: Any, signatures: SignatureMap, functions: dict[str, Any]) -> None:
+        """`functions`: those of the root, see `functions_of`."""
+        self.functions = functions
         self.untraced: list[str] = []
         self.constants: dict[int, Any] = {}  # a captured tensor's id -> what stands for it
         self.states: dict[int, Variable] = {}  # of generators that operations have for themselves
         self._known: dict[int, dict[str, Any]] = {}
         self._assets: dict[bytes, Asset] = {}
-        super().__init__(root, {"signatures": signatures})
+        super().__init__(root, {"signatures": signatures}, slots=False)
         known = {table_of(value) for value in self.objects}
         hidden = [table for table in self._tables() if table not in known]
-        files = [value for value in self.objects if isinstance(value, Asset)]
-        for file in files:  # functions that were met before them have taken their paths for texts
-            self._asset(file)
-        if hidden or files:  # what only functions know
-            self._known.clear()
-            self.constants.clear()
-            self.untraced.clear()
-            more = {f"_table_{i}": RestoredTable(table) for i, table in enumerate(hidden)}
-            super().__init__(root, {"signatures": signatures, **more})
+        self.attach({f"_table_{i}": RestoredTable(table) for i, table in enumerate(hidden)})
+        self._merge_texts()
+        self._find_slots()
         if self.untraced:
             shown = ", ".join(self.untraced[:_SHOWN])
             get_logger().warning(
                 "Found untraced functions such as %s while saving (showing %d of %d). These functions will not be "
                 "directly callable after loading.", shown, min(_SHOWN, len(self.untraced)), len(self.untraced),
             )  # fmt: skip
+
+    def _merge_texts(self) -> None:
+        """Let the texts that functions took before assets with these paths were met be the assets."""
+        for value in self.objects:
+            if isinstance(value, Asset):
+                self._asset(value)
+        found = {key: self._asset_of(each) for key, each in self.constants.items() if type(each) is Constant}
+        gone = {id(self.constants[key]): asset for key, asset in found.items() if asset is not None}
+        if not gone:
+            return
+        self.constants.update({key: asset for key, asset in found.items() if asset is not None})
+        kept = [place for place, value in enumerate(self.objects) if id(value) not in gone]
+        self.objects, self.paths = [self.objects[i] for i in kept], [self.paths[i] for i in kept]
+        self.children = [{name: gone.get(id(child), child) for name, child in self.children[i].items()} for i in kept]
+        self.ids = {id(value): place for place, value in enumerate(self.objects)}
+
+    def _asset_of(self, constant: Constant) -> Asset | None:
+        tensor = constant.tensor
+        return self._assets.get(tensor.numpy()) if tensor.dtype.name == "string" and not tensor.dims else None
 
     def children_of(self, value: Any) -> dict[str, Any]:
         """Return {name: what an object depends on, or has as a function}."""
@@ -91,7 +106,7 @@ class SavedGraph(ObjectGraph):
         found = {}
         if isinstance(value, Trackable | list | tuple | dict):
             found = {name: _plain(child) for name, child in children_of(value, "savedmodel").items()}
-        found.update(functions_of(value))
+        found.update(self.functions if value is self.root else functions_of(value))
         table = table_of(value)
         if table is not None:
             found.update(self._of_table(value, table))
@@ -99,7 +114,7 @@ class SavedGraph(ObjectGraph):
             if "signatures" in found and not isinstance(found["signatures"], SignatureMap):
                 raise ValueError(
                     "Exporting an object that has an attribute named 'signatures' is not supported: signatures are "
-                    "given by the argument. Delete the attribute or call it otherwise."
+                    "given by the argument. Delete the attribute (`del obj.signatures`) or call it otherwise."
                 )
             found.update(self.attached)
         return found
@@ -151,14 +166,9 @@ class SavedGraph(ObjectGraph):
             elif isinstance(tensor, EagerTensor):
                 known = self.constants.get(tensor.id)
                 if known is None:
-                    known = self.constants[tensor.id] = self._constant(tensor)
+                    known = self.constants[tensor.id] = Constant(tensor)
                 found[f"capture_{i}"] = known
         return found
-
-    def _constant(self, tensor: EagerTensor) -> Any:
-        if tensor.dtype.name == "string" and not tensor.dims and tensor.numpy() in self._assets:
-            return self._assets[tensor.numpy()]
-        return Constant(tensor)
 
     def _asset(self, file: Any) -> Asset:
         """Return the asset of a file, of which there is one."""
@@ -235,8 +245,12 @@ def functions_of(value: Any) -> dict[str, Any]:
         items = []
         for cls in reversed(type(value).__mro__):
             for name, each in vars(cls).items():
-                if isinstance(each, Function):
-                    items.append((name, getattr(value, name)))
+                of_user = isinstance(each, property) and not cls.__module__.startswith("fastgraph.")
+                if isinstance(each, Function) or (of_user and isinstance(value, AutoTrackable)):
+                    try:
+                        items.append((name, getattr(value, name)))
+                    except Exception as error:  # as TensorFlow, which asks for all attributes
+                        get_logger().debug("%s of %r: %s", name, value, error)
         items += list(getattr(value, "__dict__", {}).items())
         try:  # a property of Keras's models
             items.append(("_default_save_signature", getattr(value, "_default_save_signature", None)))

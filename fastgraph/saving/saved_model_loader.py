@@ -13,7 +13,7 @@ from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.tensor import EagerTensor, init_scope
 from fastgraph.errors import InvalidArgumentError, NotFoundError, OpError
 from fastgraph.graphdef import import_datasets
-from fastgraph.graphdef.import_calls import CustomGradient, Library
+from fastgraph.graphdef.import_calls import OPENING_FILES, CustomGradient, Library
 from fastgraph.graphdef.import_resources import RESOURCES
 from fastgraph.graphdef.import_values import attribute, attributes, dims_of, dtype_of, field_of
 from fastgraph.graphdef.importer import unserved
@@ -101,6 +101,7 @@ def names_of_traces(node: Message) -> list[str]:
 
 #: What TensorFlow calls resources that only captures lead to.
 _NAMELESS = ("", "cd2c89b7-88b7-44c8-ad83-06c2a9158347")
+_MOST_ITEMS = 1 << 16  # that a list may have besides those that are kept
 
 
 class _Loader:
@@ -118,6 +119,7 @@ class _Loader:
         self.library = Library([] if held is None else field_of(held, "function", []))
         self.assets = files.asset_paths(meta_graph, path)
         self.library.files = frozenset([os.fsencode(file) for _, file in self.assets])
+        self.library.opens_files = options.experimental_open_files
         self.registered = (
             {}
             if held is None
@@ -171,6 +173,11 @@ class _Loader:
         if not hasattr(root, "signatures") and hasattr(root, "__dict__"):
             root.__dict__["signatures"] = SignatureMap()
         if self.options.experimental_load_function_aliases:
+            if hasattr(root, "function_aliases"):
+                raise ValueError(
+                    "Could not load with experimental_load_function_aliases option because the top-level object "
+                    "already has an attributed with name 'function_aliases'"
+                )
             root.__dict__["function_aliases"] = self._aliases()
         for name in ("tensorflow_version", "tensorflow_git_version"):
             if hasattr(root, "__dict__"):
@@ -198,11 +205,14 @@ class _Loader:
         missing = unserved(self.library, self._callable())
         if missing:
             lines = "\n".join(f"  {op}, in {', '.join(where[:3])}" for op, where in missing.items())
+            opening = sorted(OPENING_FILES & missing.keys())
             raise NotFoundError(
                 None,
                 None,
                 f"The SavedModel in {self.path} uses operations that have no equal here:\n{lines}\nWith "
-                "LoadOptions(experimental_skip_unknown_ops=True) all else in it can be used.",
+                "LoadOptions(experimental_skip_unknown_ops=True) all else in it can be used."
+                + f" LoadOptions(experimental_open_files=True) allows {', '.join(opening)}."
+                * bool(opening),
             )
 
     def _callable(self) -> Iterator[str]:
@@ -314,17 +324,10 @@ class _Loader:
             if field_of(reference, "local_name") != "_create_resource":
                 continue
             for name in names_of_traces(self._saved(field_of(reference, "node_id", 0))):
-                makers = {maker.name: maker for maker in field_of(self.library[name], "node_def", [])}
-                for maker in makers.values():
-                    if "Table" in maker.op and maker.op in RESOURCES:
-                        said = attributes(maker)
-                        sources = [makers.get(each.partition(":")[0]) for each in field_of(maker, "input", [])]
-                        inputs = [
-                            attributes(each)["value"] for each in sources if each is not None and each.op == "Const"
-                        ]
-                        if said.get("shared_name", "") in _NAMELESS:  # else functions may name it, as ours do
-                            said["shared_name"] = f"{name}/{maker.name}"
-                        return RestoredTable(RESOURCES[maker.op](self.library, maker.name, inputs, said))
+                for function in sorted(self.library.reached((name,)), key=lambda each: each != name):
+                    table = self._table_made_by(function)
+                    if table is not None:
+                        return RestoredTable(table)
                 if name in self.traces and any(
                     maker.op in import_datasets.MADE
                     for inner in self.library.reached((name,))
@@ -332,6 +335,19 @@ class _Loader:
                 ):
                     return RestoredDataset(name)
         raise NotFoundError(None, None, f"object {number} is a resource of a kind that has no equal here")
+
+    def _table_made_by(self, function: str) -> Any:
+        """The table that a function's operation makes, None if there is none."""
+        makers = {maker.name: maker for maker in field_of(self.library[function], "node_def", [])}
+        for maker in makers.values():
+            if "Table" in maker.op and maker.op in RESOURCES:
+                said = attributes(maker)
+                sources = [makers.get(each.partition(":")[0]) for each in field_of(maker, "input", [])]
+                inputs = [attributes(each)["value"] for each in sources if each is not None and each.op == "Const"]
+                if said.get("shared_name", "") in _NAMELESS:  # else functions may name it, as ours do
+                    said["shared_name"] = f"{function}/{maker.name}"
+                return RESOURCES[maker.op](self.library, maker.name, inputs, said)
+        return None
 
     _MAKERS: ClassVar[dict[str, Callable[[_Loader, int, Message], Any]]] = {
         "user_object": _user_object,
@@ -373,8 +389,7 @@ class _Loader:
             (field_of(each, "local_name", ""), field_of(each, "node_id", 0)) for each in field_of(node, "children", [])
         ]
         if type(parent) is list:
-            items = sorted([(int(name), child) for name, child in children if name.isdecimal()])
-            parent.extend([self._value(child) for _, child in items])
+            parent.extend([None if child is None else self._value(child) for child in _items(children)])
         elif isinstance(parent, SignatureMap):
             parent._signatures.update({name: self._value(child) for name, child in children})
         elif type(parent) is dict:
@@ -395,8 +410,7 @@ class _Loader:
         children = [
             (field_of(each, "local_name", ""), field_of(each, "node_id", 0)) for each in field_of(node, "children", [])
         ]
-        items = sorted([(int(name), child) for name, child in children if name.isdecimal()])
-        return tuple([self._value(child, depth + 1) for _, child in items])
+        return tuple([None if child is None else self._value(child, depth + 1) for child in _items(children)])
 
     def _enter_gradients(self) -> None:
         """Tell the importer of the gradients that functions state themselves."""
@@ -493,6 +507,15 @@ class _Loader:
                     if concrete.signature.parameters:
                         raise InvalidArgumentError(None, None, f"{name}, which fills a table, takes arguments")
                     concrete()
+
+
+def _items(children: list[tuple[str, int]]) -> list[int | None]:
+    """The numbers of the objects in a list or tuple, None where what was there is not kept. Raises for absurd ones."""
+    places = {int(name): child for name, child in children if name.isdecimal() and len(name) < 10}
+    n = max(places, default=-1) + 1
+    if n > _MOST_ITEMS + len(places):
+        raise InvalidArgumentError(None, None, f"a list of {n} items, of which {len(places)} are there")
+    return [places.get(place) for place in range(n)]
 
 
 def _short(name: str) -> str:

@@ -94,7 +94,7 @@ def set_child(parent: Any, name: str, child: Any) -> None:
     if name == "__call__":
         if not callable(parent):
             type(parent).__call__ = _call_attribute
-        parent.__dict__["__call__"] = child
+        setattr(parent, name, child)
     elif name in _OWN or (name.startswith("__") and name.endswith("__")):
         parent.__dict__.setdefault("_self_unnamed", {})[name] = child  # Python's own names stay what they are
     else:

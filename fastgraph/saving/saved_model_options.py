@@ -39,6 +39,8 @@ class LoadOptions:
             SaveOptions gave them.
         experimental_skip_unknown_ops: Beyond TensorFlow: functions of which an operation has no equal here are an error
             when they are called, not when they are loaded.
+        experimental_open_files: Beyond TensorFlow: whether operations may open files that the graph or a call names
+            (io.read_file, io.write_file, datasets of records and lines). Without it they have no equal here.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class LoadOptions:
         experimental_load_function_aliases: bool = False,
         *,
         experimental_skip_unknown_ops: bool = False,
+        experimental_open_files: bool = False,
     ) -> None:
         self.allow_partial_checkpoint = allow_partial_checkpoint
         self.experimental_io_device = experimental_io_device
@@ -57,6 +60,7 @@ class LoadOptions:
         self.experimental_variable_policy = VariablePolicy.from_obj(experimental_variable_policy)
         self.experimental_load_function_aliases = experimental_load_function_aliases
         self.experimental_skip_unknown_ops = experimental_skip_unknown_ops
+        self.experimental_open_files = experimental_open_files
 
 
 class SaveOptions:

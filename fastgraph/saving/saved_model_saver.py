@@ -1,6 +1,7 @@
 """tf.saved_model.save: an object with its Variables, functions and signatures as a folder that TensorFlow reads.
 
-Rule: a SavedModel is there when saved_model.pb is, which comes last and whole; the same objects give the same bytes.
+Rule: a SavedModel is there when saved_model.pb is, which comes last and whole; what was there before stays until
+all of the new one is on the disk; the same objects give the same bytes.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import os
 import shutil
 from collections import namedtuple
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ from fastgraph.graphdef.wire_format import serialized
 from fastgraph.ops.string_hashes import fingerprint
 from fastgraph.saving import revived_types
 from fastgraph.saving import saved_model_files as files
-from fastgraph.saving.bundle_writer import BundleWriter
+from fastgraph.saving.bundle_writer import BundleWriter, sync_folder
 from fastgraph.saving.object_graph import OBJECT_GRAPH, VALUE, variable_of
 from fastgraph.saving.saved_model_export import Functions, MainGraph
 from fastgraph.saving.saved_model_gradients import forget, input_specs
@@ -39,6 +41,7 @@ from fastgraph.staging.function import Function
 from fastgraph.state.tracking import Trackable
 
 _VERSION = "2.21.0"  # of TensorFlow, whose format this is
+_BESIDE = ".tmp"  # the end of a file's name until all of a SavedModel is written
 FullArgSpec = namedtuple(  # noqa: PYI024  # a tuple of these names is all that the format knows
     "FullArgSpec", "args varargs varkw defaults kwonlyargs kwonlydefaults annotations"
 )
@@ -100,11 +103,12 @@ class _Saver:
 
     def __init__(self, root: Any, path: str, signatures: Any, options: SaveOptions) -> None:
         self.path, self.options = path, options
+        functions = functions_of(root)  # once: properties may make them
         if signatures is None:
-            found = found_in(functions_of(root))
+            found = found_in(functions)
             signatures = {} if found is None else {files.DEFAULT_SERVING_SIGNATURE_DEF_KEY: found}
         self.signatures = SignatureMap(signatures_of(signatures))
-        self.graph = SavedGraph(root, self.signatures)
+        self.graph = SavedGraph(root, self.signatures, functions)
         self.functions = Functions(self.graph)
         if options.experimental_custom_gradients:
             self.functions.state_gradients()
@@ -129,10 +133,19 @@ class _Saver:
             tensors[OBJECT_GRAPH] = np.array(serialized(checkpoint), object)
             for name in sorted(tensors):
                 writer.add(name, tensors[name])
-            writer.finish()
-        self._write_assets(names)
-        self._write(files.FINGERPRINT_FILENAME, serialized(_fingerprint(saved, content)))
-        self._write(files.SAVED_MODEL_FILENAME_PB, content)
+            writer.prepare()
+            beside: list[str] = []  # what is to be put in its place once all of it is on the disk
+            try:
+                self._write_assets(names, beside)
+                self._write(files.FINGERPRINT_FILENAME, serialized(_fingerprint(saved, content)), beside)
+                self._write(files.SAVED_MODEL_FILENAME_PB, content, beside)
+                writer.finish(then=lambda: [os.replace(path + _BESIDE, path) for path in beside])
+                sync_folder(os.path.join(self.path, files.SAVED_MODEL_FILENAME_PB))
+            except BaseException:
+                for path in beside:
+                    with suppress(OSError):
+                        os.unlink(path + _BESIDE)
+                raise
 
     def _check_captures(self) -> None:
         """Raise AssertionError if a function takes a Variable that no object has."""
@@ -177,7 +190,9 @@ class _Saver:
         for alias, function in self.options.function_aliases.items():
             traces = function._list_all_concrete_functions() if isinstance(function, Function) else [function]
             for each in traces:
-                found[self.functions.name_of(each)] = alias
+                name = self.functions.name_of(each)
+                if name is not None:
+                    found[name] = alias
         return found
 
     def _objects(self, main: MainGraph, assets: Mapping[int, int]) -> Message:
@@ -244,16 +259,18 @@ class _Saver:
         except ValueError:
             names = []
         positional = (1 if len(names) == 1 else 0) if is_signature else len(names)
+        said = {} if is_signature else {"function_spec": _spec_of_trace(concrete)}
         return KINDS["SavedBareConcreteFunction"](
             concrete_function_name=self.functions.names[number], argument_keywords=names,
-            allowed_positional_arguments=positional,
+            allowed_positional_arguments=positional, **said,
         )  # fmt: skip
 
     def _trace(self, concrete: ConcreteFunction) -> Message:
         try:
             found = result_of(concrete)
             if any(each is concrete for each in self.signatures.values()):
-                found = {key: TensorSpec(spec.shape, spec.dtype, key) for key, spec in found.items()}
+                found = {key: TensorSpec(spec.shape, spec.dtype, key) if isinstance(spec, TensorSpec) else spec
+                         for key, spec in found.items()}  # fmt: skip
             inputs, result = encoded(concrete.structured_input_signature), encoded(found)
         except ValueError as error:
             raise ValueError(f"{concrete!r} cannot be saved: {error}") from None
@@ -297,7 +314,7 @@ class _Saver:
 
     # -- files
 
-    def _write_assets(self, names: Mapping[str, str]) -> None:
+    def _write_assets(self, names: Mapping[str, str], beside: list[str]) -> None:
         folder = os.path.join(self.path, files.ASSETS_DIRECTORY)  # there without files too, as in TensorFlow
         with raising_for(folder):
             os.makedirs(folder, exist_ok=True)
@@ -305,18 +322,20 @@ class _Saver:
             target = os.path.join(folder, name)
             with raising_for(path):
                 if not (os.path.exists(target) and os.path.samefile(path, target)):
-                    shutil.copyfile(path, target)
+                    beside.append(target)
+                    with open(path, "rb") as source, open(target + _BESIDE, "wb") as file:
+                        shutil.copyfileobj(source, file)
+                        file.flush()
+                        os.fsync(file.fileno())
 
-    def _write(self, name: str, content: bytes) -> None:
-        """Write a file beside its place, and put it there when it is whole."""
+    def _write(self, name: str, content: bytes, beside: list[str]) -> None:
+        """Write a file beside its place."""
         path = os.path.join(self.path, name)
-        beside = f"{path}.tmp"
-        with raising_for(path):
-            with open(beside, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, path)
+        beside.append(path)
+        with raising_for(path), open(path + _BESIDE, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def _path(asset: Asset) -> str:
@@ -365,17 +384,28 @@ def _function_spec(function: Function) -> Message:
     said = (
         positional, parameters.variadic, parameters.keywords, defaults, [each.name for each in only], only_defaults
     )  # fmt: skip
-    return _spec_message(said, function.input_signature)
+    return _spec_message(said, function.input_signature, function._jit_compile)
 
 
-def _spec_message(said: tuple[Any, ...], signature: Any = None) -> Message:
+def _spec_of_trace(concrete: ConcreteFunction) -> Message:
+    """A FunctionSpec of a trace that is no Function's: its parameters, each on its own."""
+    parameters = concrete.signature.parameters
+    only = [each for each in parameters if each.kind is each.KEYWORD_ONLY]
+    positional = [each for each in parameters if each.kind is not each.KEYWORD_ONLY]
+    defaults = [each.default for each in positional if each.default is not each.empty]
+    said = {each.name: each.default for each in only if each.default is not each.empty}
+    return _spec_message(([each.name for each in positional], None, None, defaults, [each.name for each in only], said))
+
+
+def _spec_message(said: tuple[Any, ...], signature: Any = None, compiled: bool | None = None) -> Message:
     """`said`: positional parameters, *args, **kwargs, defaults, keyword parameters, their defaults."""
     args, varargs, varkw, defaults, only, only_defaults = said
     spec = FullArgSpec(
         list(args), varargs, varkw, tuple(map(_plain_default, defaults)) or None, list(only),
         {name: _plain_default(each) for name, each in only_defaults.items()} or None, {},
     )  # fmt: skip
-    return KINDS["FunctionSpecProto"](fullargspec=encoded(spec), input_signature=encoded(signature))
+    chosen = {} if compiled is None else {"jit_compile": 1 if compiled else 2}
+    return KINDS["FunctionSpecProto"](fullargspec=encoded(spec), input_signature=encoded(signature), **chosen)
 
 
 def _plain_default(value: Any) -> Any:

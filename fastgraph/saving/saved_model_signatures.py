@@ -107,7 +107,7 @@ def _short(concrete: ConcreteFunction) -> str:
 
 def argument_names(concrete: ConcreteFunction) -> list[str]:
     """Return what the tensors that a function takes are called. Raises ValueError if two have one name."""
-    names = [str(name) for name in concrete._flat_names()]
+    names = [_parameter(str(name)) for name in concrete._flat_names()]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(
@@ -118,6 +118,12 @@ def argument_names(concrete: ConcreteFunction) -> list[str]:
             "name for a Tensor input."
         )
     return names
+
+
+def _parameter(name: str) -> str:
+    """Return a tensor's name as a parameter can have it."""
+    plain = "".join([c if c.isalnum() else "_" for c in name])
+    return plain if plain[:1].isalpha() else f"arg_{plain}"
 
 
 def _named_results(outputs: Any, function: str, key: str) -> dict[str, Any]:

@@ -11,6 +11,9 @@ from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
+from fastgraph.api import namespaces
 from fastgraph.composites.extension_type import registered
 from fastgraph.composites.ragged_tensor import RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensorSpec
@@ -20,7 +23,9 @@ from fastgraph.core.base.shapes import TensorShape, shape_of
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.op_errors import enum_name
 from fastgraph.core.tape.indexed_slices import IndexedSlicesSpec
+from fastgraph.core.tensor import EagerTensor, convert
 from fastgraph.errors import NotFoundError
+from fastgraph.graphdef.exporter import tensor_message
 from fastgraph.graphdef.import_values import dims_of, dtype_of, field_of, tensor_of
 from fastgraph.graphdef.message_types import KINDS, Enum
 from fastgraph.graphdef.messages import Dim, Message, TensorShapeProto
@@ -28,6 +33,7 @@ from fastgraph.graphdef.messages import Dim, Message, TensorShapeProto
 #: The numbers by which the format knows the classes of specs.
 _SPECS: dict[int, Any] = {1: SparseTensorSpec, 2: IndexedSlicesSpec, 3: RaggedTensorSpec}
 _NUMBERS = {spec: number for number, spec in _SPECS.items()}
+_OF_DATA = {5: "DatasetSpec", 6: "IteratorSpec"}  # which lie in a higher room
 _OF_USERS = 15  # an extension type's, by the name that its class has registered
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -59,11 +65,17 @@ def _type_spec(message: Message) -> Any:
     kind, name = _SPECS.get(message.type_spec_class), field_of(message, "type_spec_class_name", "")
     if message.type_spec_class == _OF_USERS and name in registered:
         kind = registered[name]
+    if message.type_spec_class in _OF_DATA:
+        kind = getattr(namespaces.file_module("data"), _OF_DATA[message.type_spec_class])
     if kind is None:
         raise NotFoundError(None, None, f"values of type {name!r} ({message.type_spec_class}) have no equal here")
     state = decoded(message.type_state)
     if not isinstance(state, tuple):
         raise ValueError(f"the state of a spec is a tuple, not {state!r}")
+    if message.type_spec_class in _OF_DATA and not all(
+        isinstance(leaf, TypeSpec) for leaf in nesting.flatten(state[:1])
+    ):
+        raise ValueError(f"{name!r} is described by {state!r}, which are no specs")
     try:
         return kind._deserialize(state)
     except (TypeError, ValueError, AttributeError, IndexError) as error:
@@ -129,6 +141,10 @@ def _encoded(value: Any) -> tuple[str, Any]:
         return "float64_value", float(value)
     if isinstance(value, str):
         return "string_value", str(value)
+    if isinstance(value, np.ndarray | np.generic):
+        return "numpy_value", tensor_message(convert(value))
+    if isinstance(value, EagerTensor):
+        return "tensor_value", tensor_message(value)
     if isinstance(value, DType):
         return "tensor_dtype_value", Enum(enum_name(value))
     if isinstance(value, TensorShape):
@@ -159,6 +175,7 @@ def _encoded(value: Any) -> tuple[str, Any]:
 def _type_spec_message(spec: Any) -> Message:
     name = type(spec).__dict__.get("_registered_name")  # a base's is none
     number = _NUMBERS.get(type(spec)) if name is None else _OF_USERS
+    number = {name: each for each, name in _OF_DATA.items()}.get(type(spec).__name__, number)
     if number is None:
         raise ValueError(f"No encoder for object {spec} of type {type(spec)}.")
     return KINDS["TypeSpecProto"](

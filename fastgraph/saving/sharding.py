@@ -18,6 +18,7 @@ from fastgraph.core.base.dtype import DType, string
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.device_spec import DeviceSpec
 from fastgraph.core.tensor import EagerTensor, as_array, convert
+from fastgraph.saving.object_graph import OBJECT_GRAPH
 
 Shard = Mapping[str, Mapping[str, Any]]  #: {key of a tensor: {which slice of it, "" for all: the slice}}
 _DEVICE = DeviceSpec.from_string("/job:localhost/replica:0/task:0/device:CPU:0")
@@ -92,60 +93,58 @@ class MaxShardSizePolicy(ShardingCallback):
     def __call__(self, shardable_tensors: Sequence[ShardableTensor]) -> Sequence[Shard]:
         """Return the shards."""
         shards: list[dict[str, dict[str, Any]]] = [{}]
-        room = self.max_shard_size
+        large: list[Shard] = []
+        most = room = self.max_shard_size
         for each in shardable_tensors:
             array = _array(each.tensor)
-            size = _item_size(array, each.dtype)
+            known = each.checkpoint_key != OBJECT_GRAPH  # whose size counts for nothing
+            size = int(array.dtype.itemsize) if known else 0
+            cuttable = each.dtype.name in CUT
             left = [([0] * array.ndim, list(array.shape))]
             while left:
                 offset, shape = left.pop()
                 n_bytes = math.prod(shape) * size
-                if n_bytes > room:
-                    if room < self.max_shard_size and not (each.dtype.name in CUT and _cut(shape, size, room)):
-                        shards.append({})
-                        room = self.max_shard_size
-                    fits = n_bytes <= room or each.dtype.name not in CUT
-                    if not fits and (cut := _cut(shape, size, room) or _first_of(shape)):
-                        axis, n = cut
-                        first, rest, further = list(shape), list(shape), list(offset)
-                        first[axis], rest[axis], further[axis] = n, shape[axis] - n, offset[axis] + n
-                        left += [(further, rest), (offset, first)]
-                        continue
+                if size and each.dtype is string:  # which is never cut
+                    n_bytes = sum(map(len, array.reshape(-1).tolist()))
                 whole = shape == list(array.shape)
                 place = tuple(slice(at, at + n) for at, n in zip(offset, shape, strict=True))
-                spec = "" if whole else slice_spec(array.shape, offset, shape)
-                shards[-1].setdefault(each.checkpoint_key, {})[spec] = each.tensor if whole else array[place]
+                part = each.tensor if whole else array[place]
+                slices = {"" if whole else slice_spec(array.shape, offset, shape): part}
+                if n_bytes > most and not (cuttable and any(extent > 1 for extent in shape)):
+                    large.append({each.checkpoint_key: slices})
+                    continue
+                if n_bytes > room:
+                    cut = _part(shape, size, room) if cuttable else None
+                    if cut is None and room < most:
+                        shards.append({})
+                        room = most
+                        left.append((offset, shape))
+                        continue
+                    axis, n = cut or next((axis, 1) for axis, extent in enumerate(shape) if extent > 1)
+                    first, rest, further = list(shape), list(shape), list(offset)
+                    first[axis], rest[axis], further[axis] = n, shape[axis] - n, offset[axis] + n
+                    left += [(further, rest), (offset, first)]
+                    continue
+                shards[-1].setdefault(each.checkpoint_key, {}).update(slices)
                 room -= n_bytes
-                if room <= 0:
+                if room <= 0 and left:
                     shards.append({})
-                    room = self.max_shard_size
-        return [shard for shard in shards if shard]
+                    room = most
+        return [shard for shard in (*shards, *large) if shard]
 
 
 def _array(value: Any) -> Any:
     return as_array(value) if isinstance(value, EagerTensor) else np.asarray(value)
 
 
-def _item_size(array: Any, dtype: DType) -> int:
-    if dtype is string:
-        return max([len(item) for item in array.reshape(-1).tolist()], default=0)
-    return int(array.dtype.itemsize)
-
-
-def _cut(shape: list[int], size: int, room: int) -> tuple[int, int] | None:
-    """The axis and the length of the largest part that fits, None if no part of one axis does."""
+def _part(shape: list[int], size: int, room: int) -> tuple[int, int] | None:
+    """The axis along which equal parts that fit are fewest, and their length; None if no slice of any axis fits."""
     best = None
     for axis, extent in enumerate(shape):
-        row = math.prod(shape) // extent * size
-        n = min(room // row, extent - 1)
-        if n > 0 and (best is None or n * row > best[2]):
-            best = axis, n, n * row
-    return None if best is None else best[:2]
-
-
-def _first_of(shape: list[int]) -> tuple[int, int] | None:
-    """A cut that leaves one along the first axis that has more."""
-    return next(((axis, 1) for axis, extent in enumerate(shape) if extent > 1), None)
+        n = room // (math.prod(shape) // extent * size)
+        if n and (best is None or -(-extent // n) < best[0]):
+            best = -(-extent // n), axis
+    return None if best is None else (best[1], -(-shape[best[1]] // best[0]))
 
 
 def slice_spec(full: Sequence[int], offset: Sequence[int], shape: Sequence[int]) -> str:

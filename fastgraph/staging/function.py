@@ -425,7 +425,10 @@ class Function(MethodCall):
         def creator(next_creator: Callable[..., Any], **kwargs: object) -> Any:
             if made is None:
                 raise ValueError(not_first_call(kwargs))
-            kwargs["initial_value"] = initial_values.lifted(kwargs.get("initial_value"))
+            initial = kwargs.get("initial_value")
+            kwargs["initial_value"] = initial_values.lifted(initial)
+            if isinstance(initial, SymbolicTensor) and kwargs.get("shape") is None:  # the graph's, not the first call's
+                kwargs["shape"] = initial.shape
             with init_scope():
                 variable = next_creator(**kwargs)
             made.append(variable)

@@ -32,7 +32,7 @@ ARCHIVE = Path(__file__).parents[1] / "oracle" / "saved_models.tar.xz"
 LOADED = (
     "affine", "several_traces", "nested_modules", "structures", "signatures", "branches", "tensor_arrays",
     "table_of_file", "mutable_table", "ragged", "custom_gradients", "training_step", "keras3_functional_exported",
-    "keras2_lstm_saved", "v1_table", "dataset_methods", "dataset_loops",
+    "keras2_lstm_saved", "v1_table", "dataset_methods", "dataset_loops", "datasets_given",
 )  # fmt: skip
 SAVED = ("affine", "several_traces", "nested_modules", "signatures", "hash_table", "captured_constants")
 
@@ -629,3 +629,21 @@ def test_stated_gradients_of_results_that_have_none(tmp_path: Path) -> None:
         with tf.GradientTape() as tape:
             y, n = model.f(x, tf.constant(3))
         assert (float(y), int(n), float(tape.gradient(y, x))) == (1.5, 3, 2.0)
+
+
+def test_datasets_and_iterators_are_given_to_loaded_functions(folder: Path, tmp_path: Path) -> None:
+    loaded = tf.saved_model.load(folder / "datasets_given" / "model")
+    data = tf.data.Dataset
+    for _ in range(2):
+        assert loaded.total(data.range(5), tf.constant(3, tf.int64)) == 3 + 2 + 3 + 4
+        given = data.range(3).map(lambda n: {"x": tf.fill([n], 1.5), "n": (n,)})
+        found, n = loaded.doubled(given)
+        rows = [(int(row["m"]), row["y"].numpy().tolist()) for row in found]
+        assert rows == [(0, []), (1, [3.0]), (2, [3.0, 3.0])] and n == 3
+        iterator = iter(data.range(4, 9))
+        assert [int(loaded.taken(iterator)) for _ in range(2)] == [45, 67]
+    with pytest.raises((TypeError, ValueError)):
+        loaded.total(data.range(5).map(lambda x: tf.cast(x, tf.float32)), tf.constant(3, tf.int64))
+    tf.saved_model.save(loaded, tmp_path / "again")
+    again = tf.saved_model.load(tmp_path / "again")
+    assert again.total(data.range(4), tf.constant(0, tf.int64)) == 5

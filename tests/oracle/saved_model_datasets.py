@@ -135,3 +135,33 @@ def dataset_loops(tf: Any) -> Case:
         return total
 
     return functions(tf, written, broken, stepped, captured, scale=scale, kept=kept, table=table)
+
+
+@case
+def datasets_given(tf: Any) -> Case:
+    data = tf.data.Dataset
+    numbers, rows = (
+        tf.data.DatasetSpec(spec(tf, [], "int64")),
+        tf.data.DatasetSpec({"x": spec(tf, [None], "float32"), "n": (spec(tf, [], "int64"),)}),
+    )
+
+    @tf.function(input_signature=[numbers, spec(tf, [], "int64")])
+    def total(dataset: Any, first: Any) -> Any:
+        for x in dataset.filter(lambda x: x > 1):
+            first += x
+        return first
+
+    @tf.function(input_signature=[rows])
+    def doubled(dataset: Any) -> Any:
+        return dataset.map(lambda row: {"y": row["x"] * 2.0, "m": row["n"][0]}), dataset.cardinality()
+
+    @tf.function(input_signature=[tf.data.IteratorSpec(spec(tf, [], "int64"))])
+    def taken(iterator: Any) -> Any:
+        return next(iterator) * 10 + next(iterator)
+
+    def counted(n: Any) -> Any:
+        return total(data.range(n), n)
+
+    found = functions(tf, counted)
+    found.root.total, found.root.doubled, found.root.taken = total, doubled, taken
+    return found

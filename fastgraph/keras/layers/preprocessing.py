@@ -5,27 +5,30 @@ Rule: what a layer learns from data (`adapt`) is state, which `call` uses and tr
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from fastgraph.composites.lookup_primitives import new_table
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int64, string
 from fastgraph.core.conversion import TensorLike, constant, convert_to_tensor
+from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor
-from fastgraph.errors import InvalidArgumentError, NotBuiltError
+from fastgraph.errors import NotBuiltError
 from fastgraph.keras.layers.base import Layer
+from fastgraph.ops.comparison import logical_not
 from fastgraph.ops.elementwise import cast, maximum
 from fastgraph.ops.exponentials import sqrt
-from fastgraph.ops.gathering import gather
+from fastgraph.ops.families import bind_named
+from fastgraph.ops.gathering import boolean_mask, gather
 from fastgraph.ops.movement import reshape
 from fastgraph.ops.one_hot import one_hot
-from fastgraph.ops.python_functions import numpy_function
-from fastgraph.ops.reduction import reduce_max, reduce_sum
+from fastgraph.ops.reduction import reduce_all, reduce_max, reduce_sum
+from fastgraph.ops.runtime_assertions import Assert
 
 
 class Rescaling(Layer):
@@ -180,7 +183,7 @@ class StringLookup(Layer):
         encoding = encoding or "utf-8"
         self._take({name: value for name, value in locals().items() if name != "vocabulary"})
         self._words: list[str] = []
-        self._numbers: dict[bytes, int] = {}
+        self._table = new_table(string, int64, is_fixed=True)
         if vocabulary is not None:
             self.set_vocabulary(vocabulary)
 
@@ -217,9 +220,11 @@ class StringLookup(Layer):
                 f"{len(words) + len(special)}, max vocab size is {self.max_tokens}."
             )
         self._words = words
-        self._numbers = {word.encode(self.encoding): i for i, word in enumerate(words, len(special))}
+        self._table.entries.clear()  # the same table: traces have it
+        self._table.entries.update({word.encode(self.encoding): i for i, word in enumerate(words, len(special))})
+        self._table.places = None
         if self.mask_token is not None and self.output_mode == "int":
-            self._numbers[self.mask_token.encode(self.encoding)] = 0
+            self._table.entries[self.mask_token.encode(self.encoding)] = 0
 
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
         """Learn the words of data, an array or a Dataset, the most frequent first."""
@@ -267,9 +272,12 @@ class StringLookup(Layer):
     def numbers(self, inputs: TensorLike) -> Tensor | Any:
         """Return the numbers of strings. string[*s] -> i64[*s]."""
         words = _string_tensor(inputs)
-        found = numpy_function(self._looked_up, [words], int64)
-        if not isinstance(inputs, (str, bytes)):
-            found.set_shape(words.shape)
+        unknown = int(self.mask_token is not None and self.output_mode == "int") if self.num_oov_indices else -1
+        found = bind_named(None, get("table_find"), (words, constant(unknown, int64)), {"table": self._table})
+        if not self.num_oov_indices:
+            text = "When `num_oov_indices=0` all inputs should be in the vocabulary; these are not:"
+            known = found >= 0
+            Assert(reduce_all(known), [text, boolean_mask(words, logical_not(known))])
         return found
 
     def _strings(self, numbers: Tensor) -> Any:
@@ -281,20 +289,6 @@ class StringLookup(Layer):
         unknown = self._special.index(self.oov_token) if self.num_oov_indices else 0
         inside = cast(numbers >= 0, int64) * cast(numbers < n, int64)
         return gather(table, numbers * inside + unknown * (1 - inside))
-
-    def _looked_up(self, words: Tensor) -> Any:
-        keys = [
-            word if isinstance(word, bytes) else str(word).encode(self.encoding)
-            for word in np.asarray(words, object).reshape(-1).tolist()
-        ]
-        found = np.fromiter(map(self._numbers.get, keys, itertools.repeat(-1)), np.int64, len(keys))
-        unknown = found < 0
-        if unknown.any() and not self.num_oov_indices:
-            key = keys[int(unknown.argmax())]
-            text = f"When `num_oov_indices=0` all inputs should be in the vocabulary; {key!r} is not."
-            raise InvalidArgumentError(None, None, text)
-        found[unknown] = 1 if self.mask_token is not None and self.output_mode == "int" else 0
-        return found.reshape(np.shape(words))
 
     def _text(self, word: object) -> str:
         return word.decode(self.encoding) if isinstance(word, bytes) else str(word)
