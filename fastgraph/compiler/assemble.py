@@ -115,6 +115,8 @@ class Assembler:
         """Return whether a node is a product that the executor computes by blocks in registers, or by BLAS."""
         if node.op.step != "gemm" or node in self.opaque:
             return False
+        if "pairs" in node.attrs:
+            return True
         dtype = node.outputs[0].aval.dtype.name
         if dtype != "int32" or not vector_bits():  # BLAS has none of integers: a kernel of its own, or a loop nest
             return dtype in FLOATS and not self.is_of_vectors(node)
@@ -311,7 +313,7 @@ class Assembler:
             return DrawStep(inputs, outputs, nodes)
         if self.is_gemm(node):
             a, b = (bool(node.attrs.get(key, False)) for key in ("transpose_a", "transpose_b"))
-            return GemmStep(inputs, outputs, nodes, a, b)
+            return GemmStep(inputs, outputs, nodes, a, b, node.attrs.get("pairs", ""))
         if node.op.step in LIST_STEPS and node not in self.opaque:
             return ListStep(inputs, outputs, nodes, node)
         if self.is_dynamic(node):

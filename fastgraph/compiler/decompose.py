@@ -1,7 +1,8 @@
 """Ops that are defined by other ops, replaced by those: what is left has a lowering, or is a step of its own.
 
 Among them: ops on half floats that are computed in float32 (`half_precision`), convolutions in few groups of few
-channels (`grouped_convolutions`), and means of the windows at every place (`sliding_means`).
+channels (`grouped_convolutions`), products of pairs (`paired_products`), and means of the windows at every place
+(`sliding_means`).
 
 Rule: a graph in, a graph out; nothing else changes.
 """
@@ -12,6 +13,7 @@ from typing import Any
 
 from fastgraph.compiler.grouped_convolutions import apart, is_apart
 from fastgraph.compiler.half_precision import is_widened, widened
+from fastgraph.compiler.paired_products import is_paired, paired
 from fastgraph.compiler.sliding_means import is_sliding, sliding
 from fastgraph.core.tensor import use_trace
 from fastgraph.graph import ir
@@ -31,7 +33,7 @@ def expand(graph: Graph) -> Graph:
 
 def _stands_for_others(node: Node) -> bool:
     return (node.op.decompose is not None and node.op.lower is None) or any(
-        each(node) for each in (is_widened, is_apart, is_sliding)
+        each(node) for each in (is_widened, is_apart, is_sliding, is_paired)
     )
 
 
@@ -51,7 +53,7 @@ def _expanded(graph: Graph) -> Graph:
     mapping: dict[Value, Value] = {}
     for node in graph.nodes:
         inputs = tuple([mapping[v] for v in node.inputs])
-        if is_widened(node):
+        if is_widened(node) and not is_paired(node):
             outputs = widened(node, inputs, result)
         elif is_apart(node):
             outputs = apart(node, inputs, result)
@@ -73,8 +75,8 @@ def _splice(node: Node, inputs: tuple[Value, ...], into: Graph) -> list[Value]:
     trace = GraphTrace(node.name)
     with use_trace(trace):
         arguments = [trace.add_input(v.aval, f"x{i}") for i, v in enumerate(inputs)]
-        if is_sliding(node):
-            made = sliding(node, *arguments)
+        if is_sliding(node) or is_paired(node):
+            made = (sliding if is_sliding(node) else paired)(node, *arguments)
         else:
             made = node.op.decompose(*arguments, **node.attrs)  # type: ignore[misc]  # asked before
         results = () if made is None else tuple(made) if isinstance(made, (tuple, list)) else (made,)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fastgraph.compiler.library.depthwise_rows import TAPS
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import from_array
@@ -38,6 +39,8 @@ def is_apart(node: Node) -> bool:
     groups = x[-1] // c
     if not 1 < groups <= MOST_GROUPS or x[-1] % c or f % groups:
         return False
+    if c == 1 and f == groups and math.prod(window) <= TAPS:
+        return False  # whose rows are lines of full vectors
     return min(c, f // groups) < FULL and math.prod(window) > UNROLLED
 
 

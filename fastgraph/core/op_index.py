@@ -51,7 +51,7 @@ PRIMITIVES: dict[str, str] = {
     "joining": "whole_split",
     "joining_primitives": "concat split stack unstack",
     "linear_solvers": "det inv slogdet solve triangular_solve",
-    "matmul": "matmul",
+    "matmul": "matmul paired_matmul",
     "matrix_diagonals": "matrix_band_part matrix_diag matrix_diag_part matrix_set_diag",
     "matrix_functions": "expm logm sqrtm",
     "matrix_transposes": "swap_last",

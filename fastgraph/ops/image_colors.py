@@ -21,7 +21,7 @@ from fastgraph.ops.comparison import equal, greater, less
 from fastgraph.ops.convolutions import depthwise_conv2d
 from fastgraph.ops.deferred_calls import of_known_ranks
 from fastgraph.ops.division import floormod
-from fastgraph.ops.elementwise import abs, cast, clip_by_value, select, zeros_like_p
+from fastgraph.ops.elementwise import abs, cast, clip_by_value, maximum, minimum, select, zeros_like_p
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.matmul import extents_of, tensordot
@@ -170,8 +170,13 @@ def _turned(x: Tensor, by: Tensor) -> Any:
 
 
 def _saturated(x: Tensor, by: Tensor) -> Any:
-    hue, saturation, value = unstack(rgb_to_hsv(x), 3, axis=-1)
-    return hsv_to_rgb(stack([hue, clip_by_value(saturation * by, 0.0, 1.0), value], axis=-1))
+    """x with each colour's distance from the greatest times a number: as far as the saturation stays from 0 to 1."""
+    value = reduce_max(x, -1, keepdims=True)
+    span = value - reduce_min(x, -1, keepdims=True)
+    most = select(
+        greater(span, 0.0), maximum(value, 0.0) / select(greater(span, 0.0), span, zeros_like_p(span) + 1.0), 0.0
+    )
+    return value - (value - x) * minimum(maximum(by, 0.0), most)
 
 
 @public("image.adjust_hue")

@@ -37,6 +37,9 @@ from fastgraph.ops.families import (
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze, transpose
 from fastgraph.ops.precise_sums import is_half
 
+#: Numbers of 16 bits whose products are taken in pairs, and what their sums are.
+SUMS_OF_PAIRS = {"bfloat16": "float32", "int16": "int32"}
+
 
 def _infer_matmul(a: Aval, b: Aval, *, transpose_a: bool, transpose_b: bool) -> Aval:
     for aval in (a, b):
@@ -162,6 +165,47 @@ def matmul_p(a: Array, b: Array, *, transpose_a: bool, transpose_b: bool) -> Any
     except ValueError:
         text = f"In[0] and In[1] must have compatible batch dimensions: {shape_text(a.shape)} vs. {shape_text(b.shape)}"
         raise invalid(text) from None
+
+
+def _unpaired(x: Array, pairs: str) -> Array:
+    """Rows of pairs as rows of numbers, wide enough for sums of products. u32[*s, p] -> f32 or i32[*s, 2 p]."""
+    halves = np.stack([x & 0xFFFF, x >> 16], -1).astype(np.uint32).reshape(*x.shape[:-1], 2 * x.shape[-1])
+    return (halves << 16).view(np.float32) if pairs == "bfloat16" else halves.astype(np.int16).astype(np.int32)
+
+
+@contraction(
+    op="PairedMatMul",
+    infer=lambda a, b, *, transpose_a, transpose_b, pairs: Aval(
+        as_dtype(SUMS_OF_PAIRS[pairs]), _infer_matmul(a, b, transpose_a=transpose_a, transpose_b=transpose_b).shape
+    ),
+    dtypes="uint32",
+    step="gemm",
+    samples=lambda: [
+        ((x, y), {"transpose_a": False, "transpose_b": turned, "pairs": pairs})
+        for pairs, one in (("bfloat16", 0x3F80C000), ("int16", 0x7FFD))
+        for turned in (False, True)
+        for x, y in [(np.full((3, 2), one, np.uint32), np.full((2, 3, 2) if turned else (2, 3), one, np.uint32)[-2:])]
+    ],
+    error_samples=lambda: [
+        misuse(
+            "Matrix size-incompatible",
+            *[np.ones([2, 3], np.uint32)] * 2,
+            transpose_a=False,
+            transpose_b=False,
+            pairs="int16",
+        )
+    ],
+)
+def paired_matmul_p(a: Array, b: Array, *, transpose_a: bool, transpose_b: bool, pairs: str) -> Any:
+    """Product of matrices of which an element is two numbers along the axis that is summed over, as 32 bits.
+
+    `pairs`: the numbers' dtype, bfloat16 or int16. u32[*b, m, k / 2], u32[*b, k / 2, n] -> f32 or i32[*b, m, n].
+    """
+    left = np.swapaxes(a, -1, -2) if transpose_a else a
+    right = b if transpose_b else np.swapaxes(b, -1, -2)
+    if left.shape[-1] != right.shape[-1]:
+        raise invalid(f"Matrix size-incompatible: In[0]: {shape_text(a.shape)}, In[1]: {shape_text(b.shape)}")
+    return np.matmul(_unpaired(left, pairs), np.swapaxes(_unpaired(right, pairs), -1, -2))
 
 
 @public("matmul", "linalg.matmul")

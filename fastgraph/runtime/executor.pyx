@@ -15,7 +15,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from fastgraph.core.native.matmul cimport DOUBLE, INTEGER, SINGLE, Gemm, choose_way, gemm_units
+from fastgraph.core.native.matmul cimport (
+    BRAIN_PAIRS, DOUBLE, INTEGER, SHORT_PAIRS, SINGLE, Gemm, choose_way, gemm_units
+)
 from fastgraph.core.native.buffer cimport (
     BLOCK_MEMORY, BLOCK_OBJECT, MAX_RANK, Block, Cell, block_drain, block_new, block_of_object, block_release,
     block_retain, fg_atomic_load, fg_spin_lock, fg_spin_try, fg_spin_unlock,

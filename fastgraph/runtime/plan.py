@@ -109,7 +109,7 @@ class GemmCall(StepSpec):
     a: int = 0
     b: int = 0
     c: int = 0
-    dtype: str = "float32"  # or float64, int32
+    dtype: str = "float32"  # or float64, int32; bfloat16 or int16: pairs of them, as elements of 32 bits
     transpose_a: bool = False
     transpose_b: bool = False
     m: int = 0

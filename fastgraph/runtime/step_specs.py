@@ -221,7 +221,7 @@ class StepSpecs(Placement):
             a=self.slot_of[a],
             b=self.slot_of[b],
             c=self.slot_of[step.outputs[0]],
-            dtype=self.aval(a).dtype.name,
+            dtype=step.pairs or self.aval(a).dtype.name,
             transpose_a=step.transpose_a,
             transpose_b=step.transpose_b,
             **self._gemm_sizes(step),

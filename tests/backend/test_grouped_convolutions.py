@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
+from fastgraph.core.base import flags
 
 
 @pytest.fixture(autouse=True)
@@ -47,9 +48,48 @@ def test_groups_have_the_values_of_the_op(channels, own, results, strides, paddi
 
 def test_each_group_has_a_step_of_its_own() -> None:
     f = tf.function(lambda x, k: tf.nn.depthwise_conv2d(x, k, [1, 1, 1, 1], "VALID"))
-    x, k = tf.ones([1, 20, 20, 3]), tf.ones([11, 11, 3, 1])
+    x, k = tf.ones([1, 20, 20, 3]), tf.ones([11, 11, 3, 2])
     f(x, k)
     told = str(f.get_concrete_function(x, k).explain())
     expanded = told[told.index("# after expand_all") : told.index("# after fuse_epilogues")]
     assert expanded.count("= conv2d(") == 3
     assert told[: told.index("# after optimise")].count("= conv2d(") == 1
+
+
+EACH = [  # channels, window, strides, dilations, padding
+    (3, (5, 5), (1, 1), (1, 1), "SAME"),
+    (3, (5, 5), (2, 2), (1, 1), "SAME"),
+    (1, (3, 7), (1, 2), (1, 1), "VALID"),
+    (2, (1, 9), (1, 1), (1, 1), "SAME"),
+    (4, (3, 3), (1, 1), (2, 3), "SAME"),
+    (8, (7, 8), (3, 1), (1, 1), [[0, 0], [4, 1], [0, 9], [0, 0]]),
+    (5, (2, 2), (2, 3), (1, 1), "VALID"),
+    (24, (7, 7), (1, 1), (1, 1), "SAME"),
+    (17, (5, 9), (2, 1), (1, 2), "SAME"),
+]
+
+
+@pytest.mark.parametrize(("channels", "window", "strides", "dilations", "padding"), EACH)
+@pytest.mark.parametrize("size", [(9, 13), (20, 70)])
+def test_each_channel_by_itself(size, channels, window, strides, dilations, padding) -> None:
+    """Few channels: rows of pixels are lines of vectors, with a bias too; the same bits on any number of threads."""
+    rng = np.random.default_rng(channels)
+    x = tf.constant(rng.standard_normal((2, *size, channels)).astype("f4"))
+    filters = tf.constant(rng.standard_normal((*window, 1, channels)).astype("f4"))
+    bias = tf.constant(rng.standard_normal(channels).astype("f4"))
+
+    def program(x, filters, bias):
+        with tf.GradientTape() as tape:
+            tape.watch([x, filters])
+            y = tf.nn.conv2d(x, filters, strides, padding, dilations=dilations)
+            loss = tf.reduce_sum(y * y)
+        return y, *tape.gradient(loss, [x, filters]), tf.nn.relu(tf.nn.conv2d(x, filters, 1, "SAME") + bias)
+
+    staged, found = tf.function(program), []
+    for threads in (1, 3):
+        with flags.override(threads=threads):
+            found.append(staged(x, filters, bias))
+    for eager, one, other in zip(program(x, filters, bias), *found, strict=True):
+        scale = float(np.abs(eager).max())
+        np.testing.assert_allclose(one, eager, rtol=1e-4, atol=1e-5 * scale)
+        assert np.asarray(one).tobytes() == np.asarray(other).tobytes()

@@ -12,6 +12,7 @@ import pytest
 import fastgraph as fg
 from fastgraph.compiler.program.program import KernelStep
 from fastgraph.core.base import flags
+from fastgraph.core.native.matmul import pair_products
 from fastgraph.runtime import step_specs
 from tests import native
 
@@ -290,3 +291,52 @@ def test_rows_of_all_batches_make_one_product_with_a_shared_matrix(
         batches.clear()
         check(product(turned), x, y, turned)
         assert batches == [(left[:-1], left[-1]) if turned[0] else ((), math.prod(left))]
+
+
+@pytest.mark.parametrize("turned", TURNED)
+@pytest.mark.parametrize("kind", ["bfloat16", "int8", "uint8", "int16"])
+def test_numbers_of_16_bits_in_pairs(kind: str, turned: tuple[bool, bool]) -> None:
+    """As the op's body computes them: floats in float32, rounded once; integers exactly, or wrapping."""
+    rng = np.random.default_rng(3)
+    whole = kind != "bfloat16"
+
+    def call(a: Any, b: Any) -> Any:
+        return fg.matmul(*(fg.cast(v, "int32") if whole else v for v in (a, b)), *turned)
+
+    function = fg.function(call)
+    for m, k, n, batch in [
+        (1, 64, 130, ()),
+        (13, 30, 50, ()),
+        (64, 128, 33, ()),
+        (20, 4098, 16, ()),
+        (15, 40, 33, (2, 3)),
+    ]:
+        shapes = batch + ((k, m) if turned[0] else (m, k)), batch + ((n, k) if turned[1] else (k, n))
+        if whole:
+            ends = np.iinfo(kind)
+            x, y = (fg.constant(rng.integers(ends.min, ends.max + 1, s).astype(kind)) for s in shapes)
+        else:
+            x, y = (fg.cast(fg.constant(rng.standard_normal(s).astype("f4")), kind) for s in shapes)
+        with flags.override(tier="last"):
+            got = function(x, y)
+        want = call(x, y)
+        assert got.dtype == want.dtype and got.shape == want.shape
+        if whole:
+            np.testing.assert_array_equal(got, want)
+        else:
+            np.testing.assert_allclose(fg.cast(got, "float32"), fg.cast(want, "float32"), rtol=1e-2, atol=1e-2 * k**0.5)
+    paired = "paired_matmul" in str(function.get_concrete_function(x, y).explain())
+    assert paired == bool(pair_products() & (2 if whole else 1))
+
+
+def test_products_of_pairs_of_unknown_sizes() -> None:
+    """Rows that only a call knows; an odd depth, and one that only a call knows, are not paired."""
+    spec = fg.TensorSpec([None, 64], "bfloat16")
+    weights = fg.cast(fg.constant(np.random.default_rng(4).standard_normal((64, 48)).astype("f4")), "bfloat16")
+    function = fg.function(lambda x: fg.matmul(x, weights), input_signature=[spec])
+    odd = fg.function(lambda x, y: fg.matmul(x, y))
+    for rows in (1, 7, 100):
+        x = fg.cast(fg.constant(np.random.default_rng(rows).standard_normal((rows, 64)).astype("f4")), "bfloat16")
+        with flags.override(tier="last"):
+            for got, want in ((function(x), x @ weights), (odd(x[:, 1:], weights[1:]), x[:, 1:] @ weights[1:])):
+                np.testing.assert_allclose(fg.cast(got, "float32"), fg.cast(want, "float32"), rtol=1e-2, atol=0.1)

@@ -145,6 +145,10 @@ BUDGET: tuple[tuple[int, str], ...] = (
         158_550,
         "CentralStorageStrategy and its Variables; replicas that make other Variables are refused, as in TensorFlow",
     ),
+    (
+        159_200,
+        "bfloat16 and small integers multiplied in pairs; kernels of depthwise convolutions of few channels or large windows; what loops compute of values that stay; SciPy's transforms alone",
+    ),
 )
 
 #: Lines that may be left over before the budget has to be lowered.

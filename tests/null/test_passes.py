@@ -435,3 +435,24 @@ def test_gradients_that_only_add_up_are_no_loops(shape):
     x = np.full(shape, 0.7, np.float32)
     for n in (0, 1, 7):
         np.testing.assert_allclose(run(new, x, np.int32(n))[0], run(graph, x, np.int32(n))[0], rtol=1e-5)
+
+
+def test_what_a_loop_computes_of_values_that_stay_is_computed_before_it():
+    def f(x, w):
+        def step(i, s):
+            return i + 1, fg.tanh(s @ fg.cast(fg.transpose(w) * 2.0, fg.float32) + fg.reduce_sum(fg.exp(s)))
+
+        return fg.while_loop(lambda i, s: i < 3, step, (0, x))[1]
+
+    def small(x, w):
+        return fg.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s + fg.exp(w)), (0, x))[1]
+
+    x, w = fg.TensorSpec([4, 40]), fg.TensorSpec([40, 40])
+    graph = optimize.optimise(graph_of(f, x, w))
+    new = optimize.moved_out(graph)
+    body = flow(new, "while").attrs["body_graph"]
+    assert "transpose" in ops(new) and "transpose" not in ops(body) and "exp" in ops(body)
+    same = optimize.optimise(graph_of(small, V3, V3))
+    assert optimize.moved_out(same) is same
+    inputs = [np.linspace(-1, 1, n).reshape(s).astype("f4") for n, s in ((160, (4, 40)), (1600, (40, 40)))]
+    np.testing.assert_allclose(run(new, *inputs), run(graph, *inputs), rtol=1e-6)

@@ -202,3 +202,29 @@ def test_alignments_of_other_sizes_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match="aligned|sample|state"):
             array_loops.aligned(*given)
+
+
+def test_long_and_improbable_labels_lose_nothing() -> None:
+    """Sums of logarithms, one by one, of what no double holds."""
+    rng = np.random.default_rng(8)
+    frames, classes, labels = 900, 6, rng.integers(1, 6, (2, 40))
+    logits = rng.standard_normal((frames, 2, classes)) * 12
+    logits[: frames // 2, 0, 0] += 60  # blanks for long, then what makes up for it
+    sure = logits - np.logaddexp.reduce(logits, -1, keepdims=True)
+    wanted = []
+    for n in range(2):
+        states = np.zeros(81, int)
+        states[1::2] = labels[n]
+        skip = np.r_[False, False, (states[2:] != states[:-2]) & (states[2:] != 0)]
+        total = np.r_[0.0, 0.0, np.full(79, -np.inf)] + sure[0, n, states]
+        for t in range(1, frames):
+            one, two = np.r_[-np.inf, total[:-1]], np.where(skip, np.r_[-np.inf, -np.inf, total[:-2]], -np.inf)
+            total = np.logaddexp(np.logaddexp(total, one), two) + sure[t, n, states]
+        wanted.append(-np.logaddexp(total[-1], total[-2]))
+    lengths = np.array([40, 40]), np.array([frames] * 2)
+    with tf.GradientTape() as tape:
+        tape.watch(x := tf.constant(logits))
+        loss = tf.nn.ctc_loss(labels, x, *lengths, blank_index=0)
+    np.testing.assert_allclose(loss, wanted, rtol=1e-9)
+    gradient = np.asarray(tape.gradient(loss, x))
+    np.testing.assert_allclose(gradient.sum(-1), 0, atol=1e-9)  # of each frame the shares are 1

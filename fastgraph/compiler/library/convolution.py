@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastgraph.compiler.library import bias_gradient
+from fastgraph.compiler.library import bias_gradient, depthwise_rows
 from fastgraph.compiler.library.convolution_filter_gradient import FilterGradient, combined
 from fastgraph.compiler.library.convolution_forward import Correlation, few_filter, turned_filter
 from fastgraph.compiler.library.register_blocks import BIAS, BIAS_RELU, STORE, Geometry, SharedText
@@ -21,7 +21,7 @@ from fastgraph.graph.ir import Node, Value
 
 #: Floating-point operations per nanosecond of one thread that the estimates reckon with.
 FLOPS_NS = 90.0
-_IMPORTS = ("block_float32", "few_float32", "local_float32", "pointer_float32", "turned_block")
+_IMPORTS = ("block_float32", "few_float32", "local_float32", "muladd_float32", "pointer_float32", "turned_block")
 
 
 def geometry(node: Node, shape_of: Callable[[Value], Any]) -> Geometry | None:
@@ -41,6 +41,8 @@ def geometry(node: Node, shape_of: Callable[[Value], Any]) -> Geometry | None:
         return None  # an error of the call, which the op's own words say
     attrs = node.attrs
     made = Geometry(tuple(window), c, f // groups, groups, attrs["strides"], attrs["dilations"], attrs["padding"])
+    if depthwise_rows.fits(made):
+        return made
     if groups > 1 and min(made.c, made.f) < 4:
         return None  # a vector would be nearly empty: the loop nest goes over all channels
     if node.op.name.endswith("input_grad") and any(
@@ -64,6 +66,8 @@ def steps(
     node: Node, g: Geometry, number: Callable[[Value], int], scratch: Callable[[str, int], Value]
 ) -> list[KernelStep]:
     """The steps of a convolution. `number` numbers values, `scratch(dtype, n)` names a new one of n elements."""
+    if depthwise_rows.fits(g):
+        return _depthwise_steps(node, g, number, scratch)
     if node.op.name.endswith("filter_grad"):
         return _filter_steps(node, g, number, scratch)
     x, filter, result = operands(node)
@@ -94,6 +98,33 @@ def steps(
         )
     )  # fmt: skip
     return made
+
+
+def _depthwise_steps(
+    node: Node, g: Geometry, number: Callable[[Value], int], scratch: Callable[[str, int], Value]
+) -> list[KernelStep]:
+    x, filter, result = operands(node)
+    size = g.filter_size
+    if node.op.name.endswith("filter_grad"):
+        sizes = [Size(1, ((number(v), 1 + k),)) for v in (x, result) for k in range(2)]
+        part = number(scratch("float32", depthwise_rows.CHUNKS * size))
+        rows, chunks = ((number(result), 0), (number(result), 1)), depthwise_rows.CHUNKS
+        text, flops = depthwise_rows.DepthwiseRows(g).filter_gradient(), 2.0 * size * g.strides[1] / chunks
+        dims = (Size(1, (*rows, (number(result), 2))),)
+        inputs = (number(x), number(result))
+        first = _step(node, inputs, part, text, [*sizes, Size(1, rows)], Size(chunks), flops / 20, dims, flops)
+        text = combined(size, chunks)
+        return [first, _step(node, (part,), number(filter), text, (), Size(-(-size // 256)), 0.1 * size, ())]
+    turned = node.op.name.endswith("input_grad")
+    more = [number(node.inputs[2])] if node.op.name.endswith("_bias") else []
+    ending = (BIAS_RELU if node.attrs["relu"] else BIAS) if more else STORE
+    source, target = (result, x) if turned else (x, result)
+    sizes = [Size(1, ((number(v), 1 + k),)) for v in (source, target) for k in range(2)]
+    flops = 2.0 * size * (1 if turned else g.strides[1])
+    inputs = (number(source), number(filter), *more)
+    text = depthwise_rows.DepthwiseRows(g, turned, ending).text()
+    rows, dims = Size(1, ((number(target), 0), (number(target), 1))), (Size(1, ((number(target), 2),)),)
+    return [_step(node, inputs, number(target), text, sizes, rows, flops / 20, dims, flops)]
 
 
 def _filter_steps(

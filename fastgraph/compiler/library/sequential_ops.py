@@ -7,6 +7,7 @@ share them without changing a bit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,10 +26,11 @@ from fastgraph.graph.ir import Node, Value
 
 #: Columns whose running totals are kept side by side: the loop over them is vectorised.
 TILE = 64
-#: Into how many units a scatter is cut: each reads all indices, so more of them would cost more than they gain.
+#: Into how many units a scatter is cut at most: each reads all indices.
 PARTS = 8
-#: Elements of a row from which on units share the columns, and from which on they share the rows.
-WIDE, NARROW = 128, 8
+#: Columns of a unit: of rows that are not as wide as two there is one. (Units of rows would pass over most indices,
+#: which no CPU foresees: half a millisecond for 20,000.)
+COLUMNS = 32
 #: How many of a row are found by insertion; of more, NumPy's partition finds them sooner.
 INSERTED = 128
 _OTHER = {"string", "variant", "resource"}
@@ -140,6 +142,7 @@ class _Layout:
     mid: Size
     extents: tuple[Size, ...]  # of the axes that an index names
     wrong: str  # what an index out of range does: "fail", "fail unless negative" or "skip"
+    columns: int | None  # what `inner` is, where that is known
 
 
 def _scatter(node: Node, how: str, layout: _Layout) -> Ordered | None:
@@ -160,7 +163,7 @@ def _scatter(node: Node, how: str, layout: _Layout) -> Ordered | None:
     fill = ""
     if over is None:  # what the result is before anything comes to it
         before = "x3[i]" if base is not None else text.store(number, dtype)
-        fill = f"""for r in range(low, high):
+        fill = f"""for r in range(outer * rows):
         for i in range(r * inner + left, r * inner + right):
             x2[i] = {before}"""
     depth = len(layout.extents)
@@ -178,36 +181,32 @@ def _scatter(node: Node, how: str, layout: _Layout) -> Ordered | None:
             fail = ["continue"]
         lines += [f"if {outside}:", *["    " + line for line in fail]]
     checks = "\n            ".join(lines)
-    whole = text.call("truncatediv_int64", "low", "rows")
-    shared = f"""
-if inner >= {WIDE}:
-    left = {_eighth(text, "inner", "begin")}
-    right = {_eighth(text, "inner", "end")}
-elif inner >= {NARROW}:
-    low = {_eighth(text, "outer * rows", "begin")}
-    high = {_eighth(text, "outer * rows", "end")}
-el"""
+    parts = PARTS if layout.columns is None else max(1, min(PARTS, layout.columns // COLUMNS))
+    shared = ""
+    if parts > 1:
+        shared = f"""
+if inner >= {2 * COLUMNS}:
+    left = {_part(text, "inner", "begin", parts)}
+    right = {_part(text, "inner", "end", parts)}
+elif begin > 0:
+    return 0
+"""
     combined = f"""
                 value = {text.load("x0[source + c]", dtype)}
                 old = {text.load("x2[to + c]", dtype)}
                 x2[to + c] = {text.store(f"({new})", dtype)}"""
-    rows_of = f"""if row < low or row >= high:
-                continue
-            to = row * inner
+    rows_of = f"""to = row * inner
             source = (o * n + j) * inner
             for c in range(left, right):{combined}"""
     if layout.inner == Size():  # single elements: a loop of one turn would cost three times what it adds
-        shared, rows_of = "", "c, to, source = 0, row, o * n + j" + combined.replace("\n    ", "\n")
+        rows_of = "c, to, source = 0, row, o * n + j" + combined.replace("\n    ", "\n")
     source = f"""
-low = 0
-high = outer * rows
 left = 0
 right = inner
-{shared}if begin > 0:
-    high = 0
-if low < high:
+{shared}
+if outer * rows > 0:
     {fill}
-    for o in range({whole}, {text.call("truncatediv_int64", "high - 1", "rows")} + 1):
+    for o in range(outer):
         batch = {text.call("truncatediv_int64", "o", "mid")}
         for j in range(n):
             {checks}
@@ -219,11 +218,18 @@ if low < high:
     sizes.update((f"e{d}", extent) for d, extent in enumerate(layout.extents))
     work = Size(1, layout.outer.dims + layout.n.dims + layout.inner.dims)
     fallible = layout.wrong != "skip" and depth > 0
-    return text.kernel(buffers, sizes, source, Size(PARTS), 1.5 / PARTS, (work,), fallible=fallible, over=over)
+    each = 0.3 if parts > 1 else 1.5
+    return text.kernel(buffers, sizes, source, Size(parts), each / parts, (work,), fallible=fallible, over=over)
 
 
-def _eighth(text: Text, extent: str, unit: str) -> str:
-    return text.call("truncatediv_int64", f"{extent} * {unit}", str(PARTS))
+def _part(text: Text, extent: str, unit: str, parts: int) -> str:
+    return text.call("truncatediv_int64", f"{extent} * {unit}", str(parts))
+
+
+def _columns(value: Value, first: int) -> int | None:
+    """How many elements a slice has, where that is known: of the axes from `first` on."""
+    dims = (value.aval.shape or (None,))[first:]
+    return None if None in dims else math.prod([n or 0 for n in dims])
 
 
 #: The inputs that are the updates, the indices and, if there is one, the base, by kind.
@@ -244,13 +250,14 @@ def _scatter_nd(node: Node, how: str, shapes: Shapes) -> Ordered | None:
         return None
     extents = tuple([shapes.of(out, d, d + 1) for d in range(depth)])
     rows, inner, n = shapes.of(out, 0, depth), shapes.of(out, depth), shapes.of(indices, 0, -1)
-    return _scatter(node, how, _Layout(Size(), rows, inner, n, Size(), extents, "fail"))
+    return _scatter(node, how, _Layout(Size(), rows, inner, n, Size(), extents, "fail", _columns(out, depth)))
 
 
 def _segment(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     ids, out = node.inputs[1], node.outputs[0]
     rows = shapes.of(out, 0, 1)
-    layout = _Layout(Size(), rows, shapes.of(out, 1), shapes.of(ids), Size(), (rows,), "fail unless negative")
+    inner, wrong = shapes.of(out, 1), "fail unless negative"
+    layout = _Layout(Size(), rows, inner, shapes.of(ids), Size(), (rows,), wrong, _columns(out, 1))
     return _scatter(node, how, layout)
 
 
@@ -261,7 +268,8 @@ def _gathered(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     batch = node.attrs["batch_dims"]
     batch = batch % shapes.rank(indices) if batch < 0 else batch
     rows, inner, n = shapes.of(out, axis, axis + 1), shapes.of(out, axis + 1), shapes.of(indices, batch)
-    layout = _Layout(shapes.of(out, 0, axis), rows, inner, n, shapes.of(out, batch, axis), (rows,), "skip")
+    outer, mid, columns = shapes.of(out, 0, axis), shapes.of(out, batch, axis), _columns(out, axis + 1)
+    layout = _Layout(outer, rows, inner, n, mid, (rows,), "skip", columns)
     return _scatter(node, how, layout)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 SHARD_NS = 30_000.0  # a shard of any kernel: several times what handing it to another thread costs
 GEMM_PIECE_NS = 50_000.0
 GEMM_LEAST = 96  # rows or columns of a piece: below that BLAS packs more than it multiplies
+GEMM_DEEP_LEAST = 32  # where sums are so long that a piece of few is worth it: gradients of weights
 #: Floating-point operations per nanosecond of one thread, by element size. Written, not measured at the start: products
 #: are cut by it, and a plan is the same wherever it is made. Where a core does half or twice as many, a piece takes 100
 #: or 25 microseconds instead of 50, both hundreds of times what handing it to another thread costs.
@@ -17,8 +18,8 @@ GEMM_FLOPS_NS = {4: 80.0, 8: 40.0}
 
 
 def gemm_size(dtype: str) -> int:
-    """Return the bytes of a float whose products take as long: those of int32 have no fused addition."""
-    return 4 if dtype == "float32" else 8
+    """Return the bytes of a float whose products take as long: those of int32 have no fused addition, pairs have."""
+    return 4 if dtype in ("float32", "uint32") else 8
 
 
 def gemm_cost(batch: Sequence[int], m: int, n: int, k: int, size: int) -> float:
@@ -38,7 +39,8 @@ def gemm_shards(batch: Sequence[int], m: int, n: int, k: int, size: int) -> tupl
     along_n = n >= m  # blocks then copy each column of the right operand once
     pieces = 1
     if count < 16:
-        while pieces * 2 <= 32 and one / (pieces * 2) >= GEMM_PIECE_NS and max(m, n) // (pieces * 2) >= GEMM_LEAST:
+        least = GEMM_DEEP_LEAST if k >= 4 * max(m, n) else GEMM_LEAST
+        while pieces * 2 <= 32 and one / (pieces * 2) >= GEMM_PIECE_NS and max(m, n) // (pieces * 2) >= least:
             pieces *= 2
     chunk = 1
     if pieces == 1 and count > 1:

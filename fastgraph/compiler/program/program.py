@@ -77,10 +77,11 @@ class CountedStep(KernelStep):
 
 @dataclass(eq=False, repr=False, match_args=False)
 class GemmStep(Step):
-    """out[..., m, n] = op(a) @ op(b) by blocks or BLAS, floats or int32; batch dimensions are those of the output."""
+    """out[..., m, n] = op(a) @ op(b) by blocks or BLAS, of floats, int32 or pairs; batches are the output's."""
 
     transpose_a: bool
     transpose_b: bool
+    pairs: str = ""  # the dtype of which an element of 32 bits is a pair
     shapes: tuple[tuple[int, ...], ...] = ()  # of the three matrices, where they are not those of the values
 
 

@@ -40,7 +40,8 @@ cdef extern from "core/native/half_floats.h" nogil:
 
 cdef extern from "core/native/alignments.h" nogil:
     double fg_align(const double* sure, int64_t frames, int64_t stride, const int64_t* states, const uint8_t* skips,
-                    int64_t m, const double* ends, double never, double* ahead, double* back, double* gradient)
+                    int64_t m, const double* ends, double never, long double* ahead, long double* back,
+                    double* gradient)
 
 cdef extern from "core/native/jpeg_colors.h" nogil:
     void fg_jpeg_colors(uint8_t* pixels, const uint8_t* cb, const uint8_t* cr, int64_t h, int64_t w, int across,
@@ -321,7 +322,7 @@ def converted(cnp.ndarray x not None) -> np.ndarray:
 def aligned(cnp.ndarray sure not None, cnp.ndarray lengths not None, cnp.ndarray states not None,
             cnp.ndarray skips not None, cnp.ndarray ends not None, double never, cnp.ndarray gradient not None):
     """The logarithm of each sample's probability of going through its states in so many frames; the states' shares of
-    each frame are taken from `gradient`.
+    each frame are taken from `gradient`, which holds the probabilities.
 
     f64[t, n, c], i64[n], i64[n, m], bool[n, m], f64[n, m], f64[t, n, c] -> f64[n]. 0 for no frames.
     ends: of ending in a state; never: of beginning where one cannot. Raises: ValueError for other arrays.
@@ -340,9 +341,9 @@ def aligned(cnp.ndarray sure not None, cnp.ndarray lengths not None, cnp.ndarray
         raise ValueError("a sample has more frames than there are, or skips what is before its first state")
     if n and ((<object>states).min() < 0 or (<object>states).max() >= c):
         raise ValueError("a state is no class")
-    cdef cnp.ndarray found = np.zeros(n), room = np.empty((frames + 1, m))
+    cdef cnp.ndarray found = np.zeros(n), room = np.empty((frames + 1, m), np.longdouble)
     cdef double* total = <double*>cnp.PyArray_DATA(found)
-    cdef double* ahead = <double*>cnp.PyArray_DATA(room)
+    cdef long double* ahead = <long double*>cnp.PyArray_DATA(room)
     cdef const double* logs = <const double*>cnp.PyArray_DATA(sure)
     cdef double* shares = <double*>cnp.PyArray_DATA(gradient)
     cdef const int64_t* times = <const int64_t*>cnp.PyArray_DATA(lengths)

@@ -6,6 +6,8 @@ cdef enum Kind:            # of the numbers of a product
     SINGLE = 0
     DOUBLE = 1
     INTEGER = 2            # of 32 bits
+    BRAIN_PAIRS = 3        # of bfloat16, two along k side by side in 32 bits: sums are float32
+    SHORT_PAIRS = 4        # of int16: sums are int32
 
 cdef struct Gemm:
     # C[i] = op(A[i]) @ op(B[i]), row-major and dense; A[i] begins a_offsets[i] elements into a, and so on

@@ -24,6 +24,7 @@ from fastgraph.core.native.thread_pool cimport pool_share, pool_threads
 
 cdef extern from "core/native/matmul_blocks.h" nogil:
     int fg_block_bits()
+    int fg_pair_products()
     int fg_blocks_pay(int bits, int is_double, int64_t m, int64_t n, int64_t k, int64_t a_col, int64_t b_col)
     void fg_block_product(
         int bits, const float* a, const float* b, float* c, int64_t m, int64_t n, int64_t k,
@@ -34,6 +35,14 @@ cdef extern from "core/native/matmul_blocks.h" nogil:
         int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col, int64_t c_row,
     )
     void fg_block_product_int(
+        int bits, const uint32_t* a, const uint32_t* b, uint32_t* c, int64_t m, int64_t n, int64_t k,
+        int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col, int64_t c_row,
+    )
+    void fg_brain_pairs_product(
+        int bits, const uint32_t* a, const uint32_t* b, uint32_t* c, int64_t m, int64_t n, int64_t k,
+        int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col, int64_t c_row,
+    )
+    void fg_short_pairs_product(
         int bits, const uint32_t* a, const uint32_t* b, uint32_t* c, int64_t m, int64_t n, int64_t k,
         int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col, int64_t c_row,
     )
@@ -143,6 +152,11 @@ def vector_bits() -> int:
     return _bits
 
 
+def pair_products() -> int:
+    """Of which pairs this CPU multiplies both numbers in one instruction: 1 of bfloat16, 2 of int16, 3 of both."""
+    return fg_pair_products() if _bits == 512 else 0
+
+
 cdef int64_t _whole_panels(int64_t columns, int kind) noexcept nogil:
     """Return so many columns or a few more: no piece but the last then ends in a panel that is partly empty."""
     cdef int64_t wide = _bits // (32 if kind == DOUBLE else 16)
@@ -155,7 +169,7 @@ cdef int choose_way(Gemm* g) except -1:
     cdef int64_t n = g.piece if g.along_n else g.n
     g.blocks = 0
     cdef int64_t a_col = g.m if g.transpose_a else 1, b_col = g.k if g.transpose_b else 1
-    if g.kind == INTEGER or fg_blocks_pay(_bits, g.kind == DOUBLE, m, n, g.k, a_col, b_col):
+    if g.kind >= INTEGER or fg_blocks_pay(_bits, g.kind == DOUBLE, m, n, g.k, a_col, b_col):
         g.blocks = _bits
         if g.along_n:
             g.piece = _whole_panels(g.piece, g.kind)
@@ -173,6 +187,16 @@ cdef void _call(Gemm* g, char* a, char* b, char* c, int64_t m, int64_t n) noexce
     cdef int64_t b_row = 1 if g.transpose_b else g.n, b_col = g.k if g.transpose_b else 1
     if g.kind == INTEGER:
         fg_block_product_int(
+            g.blocks, <uint32_t*>a, <uint32_t*>b, <uint32_t*>c, m, n, g.k, a_row, a_col, b_row, b_col, g.n
+        )
+        return
+    if g.kind == BRAIN_PAIRS:
+        fg_brain_pairs_product(
+            g.blocks, <uint32_t*>a, <uint32_t*>b, <uint32_t*>c, m, n, g.k, a_row, a_col, b_row, b_col, g.n
+        )
+        return
+    if g.kind == SHORT_PAIRS:
+        fg_short_pairs_product(
             g.blocks, <uint32_t*>a, <uint32_t*>b, <uint32_t*>c, m, n, g.k, a_row, a_col, b_row, b_col, g.n
         )
         return
@@ -205,7 +229,7 @@ cdef void gemm_units(Gemm* g, char* a, char* b, char* c, int64_t begin, int64_t 
     cdef char* a_i
     cdef char* b_i
     cdef char* c_i
-    cdef bint by_blas = g.kind != INTEGER and g.blocks == 0
+    cdef bint by_blas = g.kind < INTEGER and g.blocks == 0
     if g.m == 0 or g.n == 0:
         return
     if by_blas:

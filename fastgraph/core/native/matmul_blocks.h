@@ -1,4 +1,4 @@
-/* Products of float32, float64 and int32 whose sums stay in vector registers: c[m, n] = a[m, k] @ b[k, n], a or b perhaps transposed.
+/* Products of float32, float64, int32 and pairs of bfloat16 or int16 whose sums stay in vector registers: c[m, n] = a[m, k] @ b[k, n], a or b perhaps transposed.
  *
  * Rule: each sum goes over k in order, so the bits depend neither on how a product is cut nor on its neighbours. A group
  * of b's columns stays in the second cache while all of a passes by, a few rows at a time; either operand is copied only
@@ -100,12 +100,44 @@ static inline __attribute__((target("avx2"))) void fg_turn_double(double *to, in
 #include "simd_lanes.h"
 #include "matmul_blocks_of_width.h"
 #include "simd_lanes_end.h"
+#define FG_LANES FG_BRAIN_PAIRS
+#include "simd_lanes.h"
+#include "matmul_blocks_of_width.h"
+#include "simd_lanes_end.h"
+#define FG_LANES FG_SHORT_PAIRS
+#include "simd_lanes.h"
+#include "matmul_blocks_of_width.h"
+#include "simd_lanes_end.h"
 
 /* 512, 256 or 0: the vectors of this CPU that there are blocks for. */
 static int fg_block_bits(void) {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f")) return 512;
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") ? 256 : 0;
+}
+
+/* Of which pairs there are products on this CPU: 1 of bfloat16, 2 of int16, 3 of both. */
+static int fg_pair_products(void) {
+    if (fg_block_bits() != 512) return 0;
+    return (__builtin_cpu_supports("avx512bf16") ? 1 : 0) | (__builtin_cpu_supports("avx512vnni") ? 2 : 0);
+}
+
+static float fg_of_bits(uint32_t x) {
+    float found;
+    memcpy(&found, &x, sizeof found);
+    return found;
+}
+
+/* The sum of a pair's products and what came before: bits of a float32, and an int32. */
+static uint32_t fg_brain_sum(uint32_t sum, uint32_t x, uint32_t y) {
+    float total = fg_of_bits(sum) + fg_of_bits(x << 16) * fg_of_bits(y << 16);
+    total += fg_of_bits(x & 0xffff0000u) * fg_of_bits(y & 0xffff0000u);
+    memcpy(&sum, &total, sizeof sum);
+    return sum;
+}
+
+static uint32_t fg_short_sum(uint32_t sum, uint32_t x, uint32_t y) {
+    return sum + (uint32_t)((int16_t)x * (int16_t)y) + (uint32_t)((int16_t)(x >> 16) * (int16_t)(y >> 16));
 }
 
 /* Whether a product is one of a small matrix by a vector. */
@@ -127,7 +159,8 @@ static int fg_blocks_pay(int bits, int is_double, int64_t m, int64_t n, int64_t 
 }
 
 /* c = a @ b, by blocks; c_row and so on: how far apart rows and columns lie. One of those of a is 1, and of b. */
-#define FG_BLOCK_PRODUCT(NAME, T, OF_512, OF_256)                                                                      \
+#define FG_PLAIN_SUM(sum, x, y) ((sum) + (x) * (y))
+#define FG_BLOCK_PRODUCT(NAME, T, SUM, OF_512, OF_256)                                                                      \
     static void NAME(int bits, const T *a, const T *b, T *c, int64_t m, int64_t n, int64_t k, int64_t a_row,           \
                      int64_t a_col, int64_t b_row, int64_t b_col, int64_t c_row) {                                     \
         if (m == 0) return;                                                                                            \
@@ -136,7 +169,7 @@ static int fg_blocks_pay(int bits, int is_double, int64_t m, int64_t n, int64_t 
             for (int64_t i = 0; i < m; i++)                                                                            \
                 for (int64_t j = 0; j < n; j++) {                                                                      \
                     T sum = 0;                                                                                         \
-                    for (int64_t p = 0; p < k; p++) sum += a[i * a_row + p * a_col] * b[p * b_row + j * b_col];        \
+                    for (int64_t p = 0; p < k; p++) sum = SUM(sum, a[i * a_row + p * a_col], b[p * b_row + j * b_col]); \
                     c[i * c_row + j] = sum;                                                                            \
                 }                                                                                                      \
         else if (bits == 512)                                                                                          \
@@ -144,13 +177,17 @@ static int fg_blocks_pay(int bits, int is_double, int64_t m, int64_t n, int64_t 
         else                                                                                                           \
             OF_256(room, a, b, c, m, n, k, a_row, a_col, b_row, b_col, c_row);                                         \
     }
-FG_BLOCK_PRODUCT(fg_block_product, float, fg_product_512, fg_product_256)
-FG_BLOCK_PRODUCT(fg_block_product_double, double, fg_product_512_double, fg_product_256_double)
-FG_BLOCK_PRODUCT(fg_block_product_int, uint32_t, fg_product_512_int, fg_product_256_int)
+FG_BLOCK_PRODUCT(fg_block_product, float, FG_PLAIN_SUM, fg_product_512, fg_product_256)
+FG_BLOCK_PRODUCT(fg_block_product_double, double, FG_PLAIN_SUM, fg_product_512_double, fg_product_256_double)
+FG_BLOCK_PRODUCT(fg_block_product_int, uint32_t, FG_PLAIN_SUM, fg_product_512_int, fg_product_256_int)
+FG_BLOCK_PRODUCT(fg_brain_pairs_product, uint32_t, fg_brain_sum, fg_product_brain_pairs, fg_product_brain_pairs)
+FG_BLOCK_PRODUCT(fg_short_pairs_product, uint32_t, fg_short_sum, fg_product_short_pairs, fg_product_short_pairs)
 
 #else /* another CPU or compiler: BLAS */
 
 static int fg_block_bits(void) { return 0; }
+
+static int fg_pair_products(void) { return 0; }
 
 static int fg_blocks_pay(int bits, int is_double, int64_t m, int64_t n, int64_t k, int64_t a_col, int64_t b_col) {
     return 0;
@@ -165,6 +202,8 @@ static void fg_block_product_double(int bits, const double *a, const double *b, 
 
 static void fg_block_product_int(int bits, const uint32_t *a, const uint32_t *b, uint32_t *c, int64_t m, int64_t n,
                                  int64_t k, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col, int64_t c_row) {}
+#define fg_brain_pairs_product fg_block_product_int
+#define fg_short_pairs_product fg_block_product_int
 
 #endif
 #endif

@@ -2,8 +2,10 @@
 
 #define INLINE FG_INLINE __attribute__((target(TARGET)))
 
-/* R rows of sums, N vectors of them; the last vector is a part of one if `part`. `more`: what c holds is added to. */
-INLINE void NAME(block)(const int R, const int N, const int part, M mask, const T *a, int64_t a_row, int64_t a_col,
+/* R rows of sums, N vectors of them; the last vector is a part of one if `part`, and the first too, `first`, where every
+ * one is taken so. `more`: what c holds is added to. */
+#define LOAD_FIRST(p) (EVERY_PART ? LOAD_PART(p, first) : LOAD(p))
+INLINE void NAME(block)(const int R, const int N, const int part, M mask, M first, const T *a, int64_t a_row, int64_t a_col,
                         const T *b, int64_t b_row, T *c, int64_t c_row, int64_t k, int more) {
     V sums[MOST][2];
     const T *q[5];
@@ -11,7 +13,7 @@ INLINE void NAME(block)(const int R, const int N, const int part, M mask, const 
 #pragma GCC unroll 16
         for (int r = 0; r < R; r++) {
             const T *from = c + r * c_row;
-            sums[r][0] = N == 1 && part ? LOAD_PART(from, mask) : LOAD(from);
+            sums[r][0] = N == 1 && part ? LOAD_PART(from, mask) : LOAD_FIRST(from);
             sums[r][1] = N == 1 ? ZERO : part ? LOAD_PART(from + LANES, mask) : LOAD(from + LANES);
         }
     } else {
@@ -21,7 +23,7 @@ INLINE void NAME(block)(const int R, const int N, const int part, M mask, const 
 #pragma GCC unroll 16
     for (int r = 0; r < R; r += 3) q[r / 3] = a + r * a_row;
     for (int64_t p = 0; p < k; p++) {
-        V y0 = N == 1 && part ? LOAD_PART(b, mask) : LOAD(b);
+        V y0 = N == 1 && part ? LOAD_PART(b, mask) : LOAD_FIRST(b);
         V y1 = N == 1 ? y0 : part ? LOAD_PART(b + LANES, mask) : LOAD(b + LANES);
 #pragma GCC unroll 16
         for (int r = 0; r < R; r++) {
@@ -36,7 +38,10 @@ INLINE void NAME(block)(const int R, const int N, const int part, M mask, const 
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++) {
         T *to = c + r * c_row;
-        if (N == 2) STORE(to, sums[r][0]);
+        if (N == 2 && EVERY_PART)
+            STORE_PART(to, first, sums[r][0]);
+        else if (N == 2)
+            STORE(to, sums[r][0]);
         if (part)
             STORE_PART(to + (N - 1) * LANES, mask, sums[r][N - 1]);
         else
@@ -50,12 +55,20 @@ INLINE void NAME(block)(const int R, const int N, const int part, M mask, const 
         const T *a, int64_t a_row, int64_t a_col, const T *b, int64_t b_row, int64_t panel, T *c, int64_t c_row,       \
         int64_t n, int64_t k, int more) {                                                                              \
         M none = MASK_OF(0);                                                                                           \
+        if (EVERY_PART) {                                                                                              \
+            for (; n > 0; n -= 2 * LANES, b += panel, c += 2 * LANES) {                                                \
+                M first = MASK_OF(n < LANES ? n : LANES);                                                              \
+                M mask = MASK_OF(n <= LANES ? 0 : n < 2 * LANES ? n - LANES : LANES);                                  \
+                NAME(block)(R, 2, 1, mask, first, a, a_row, a_col, b, b_row, c, c_row, k, more);                       \
+            }                                                                                                          \
+            return;                                                                                                    \
+        }                                                                                                              \
         for (; n >= 2 * LANES; n -= 2 * LANES, b += panel, c += 2 * LANES)                                             \
-            NAME(block)(R, 2, 0, none, a, a_row, a_col, b, b_row, c, c_row, k, more);                                    \
+            NAME(block)(R, 2, 0, none, none, a, a_row, a_col, b, b_row, c, c_row, k, more);                            \
         if (n > LANES)                                                                                                 \
-            NAME(block)(R, 2, 1, MASK_OF(n - LANES), a, a_row, a_col, b, b_row, c, c_row, k, more);                      \
+            NAME(block)(R, 2, 1, MASK_OF(n - LANES), none, a, a_row, a_col, b, b_row, c, c_row, k, more);              \
         else if (n > 0)                                                                                                \
-            NAME(block)(R, 1, 1, MASK_OF(n), a, a_row, a_col, b, b_row, c, c_row, k, more);                              \
+            NAME(block)(R, 1, 1, MASK_OF(n), none, a, a_row, a_col, b, b_row, c, c_row, k, more);                      \
     }
 ROWS(1) ROWS(2) ROWS(3) ROWS(4) ROWS(5) ROWS(6)
 #if MOST > 6
@@ -146,3 +159,4 @@ static __attribute__((target(TARGET))) void NAME(fg_product)(void *room, const T
 }
 
 #undef INLINE
+#undef LOAD_FIRST

@@ -1,14 +1,16 @@
 /* Vectors of floats of one width, as macros: for headers that are included once for each width and type. Before each:
  *
- *     #define FG_LANES FG_FLOAT_512 (or FG_FLOAT_256, FG_DOUBLE_512, FG_DOUBLE_256, FG_INT_512, FG_INT_256)
+ *     #define FG_LANES FG_FLOAT_512 (or FG_FLOAT_256, FG_DOUBLE_512, FG_DOUBLE_256, FG_INT_512, FG_INT_256,
+ *                               FG_BRAIN_PAIRS, FG_SHORT_PAIRS)
  *     #include "simd_lanes.h"
  *
  * T is the type, V a vector of LANES of them, M a mask, NAME(x) what x is called for this width, and MOST how many rows of
  * two vectors of sums leave registers enough; of what is multiplied less often, how many keep two multipliers busy: blocks
  * of 14 rows would be a third of a megabyte of code more. LOAD_BRAIN, STORE_HALF
  * and so on widen and narrow bfloat16 and float16; ABOVE and EQUAL make a CHOICE; MAX(x, y) is y where one is no number.
- * Integers, which are the same bits with a sign and without, and without one may overflow, have what products take.
- * TURN transposes TILE rows of TILE numbers; who uses it defines fg_turn. simd_lanes_end.h forgets them all. */
+ * Integers, which are the same bits with a sign and without, and without one may overflow, have what products take; pairs
+ * of bfloat16 or int16 in 32 bits are multiplied number by number, and both products added to a float32 or an int32.
+ * EVERY_PART: there are blocks of parts of vectors alone, which is less code. TURN transposes TILE rows of TILE numbers; who uses it defines fg_turn. simd_lanes_end.h forgets them all. */
 #ifndef FG_INLINE
 #define FG_INLINE static inline __attribute__((always_inline))
 /* Rows come in threes, whose addresses are base, base + row, base + 2 * row: one register for three. */
@@ -19,6 +21,8 @@
 #define FG_DOUBLE_256 4
 #define FG_INT_512 5
 #define FG_INT_256 6
+#define FG_BRAIN_PAIRS 7
+#define FG_SHORT_PAIRS 8
 #endif
 
 #if FG_LANES == FG_FLOAT_512
@@ -91,6 +95,7 @@
 #define MOST 6
 #define TARGET "avx512f"
 #define NAME(x) x##_512_double
+#define EVERY_PART 1
 #define TILE 4
 #define TURN fg_turn_double
 #define LOAD(p) _mm512_loadu_pd(p)
@@ -143,14 +148,28 @@
 #define STORE_BRAIN(p, v) (void)(p)
 #define STORE_HALF(p, v) (void)(p)
 
-#elif FG_LANES == FG_INT_512
+#elif FG_LANES != FG_INT_256
 #define T uint32_t
 #define V __m512i
 #define M __mmask16
 #define LANES 16
 #define MOST 6
+#if FG_LANES == FG_INT_512
 #define TARGET "avx512f"
 #define NAME(x) x##_512_int
+#define EVERY_PART 1
+#define FMA(x, y, z) _mm512_add_epi32(_mm512_mullo_epi32(x, y), z)
+#elif FG_LANES == FG_BRAIN_PAIRS
+#define TARGET "avx512f,avx512bf16"
+#define NAME(x) x##_brain_pairs
+#define EVERY_PART 1
+#define FMA(x, y, z) _mm512_castps_si512(_mm512_dpbf16_ps(_mm512_castsi512_ps(z), (__m512bh)(x), (__m512bh)(y)))
+#else
+#define TARGET "avx512f,avx512vnni"
+#define NAME(x) x##_short_pairs
+#define EVERY_PART 1
+#define FMA(x, y, z) _mm512_dpwssd_epi32(z, x, y)
+#endif
 #define TILE 8
 #define TURN(to, to_row, from, from_row) fg_turn((float *)(to), to_row, (const float *)(from), from_row)
 #define LOAD(p) _mm512_loadu_si512(p)
@@ -159,7 +178,6 @@
 #define STORE_PART(p, mask, v) _mm512_mask_storeu_epi32(p, mask, v)
 #define SET1(x) _mm512_set1_epi32((int)(x))
 #define ZERO _mm512_setzero_si512()
-#define FMA(x, y, z) _mm512_add_epi32(_mm512_mullo_epi32(x, y), z)
 #define MASK_OF(n) ((__mmask16)((1u << (n)) - 1))
 
 #else
@@ -180,4 +198,7 @@
 #define ZERO _mm256_setzero_si256()
 #define FMA(x, y, z) _mm256_add_epi32(_mm256_mullo_epi32(x, y), z)
 #define MASK_OF(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+#endif
+#ifndef EVERY_PART
+#define EVERY_PART 0
 #endif

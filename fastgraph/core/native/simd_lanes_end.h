@@ -24,6 +24,7 @@
 #undef ABOVE
 #undef EQUAL
 #undef CHOOSE
+#undef EVERY_PART
 #undef LOAD_BRAIN
 #undef LOAD_HALF
 #undef STORE_BRAIN

@@ -1,7 +1,8 @@
-"""The pass over values that are the same in every iteration of a loop, and are stacked for its gradient all the same.
+"""The passes over values that are the same in every iteration of a loop: stacked for its gradient, or computed anew.
 
-Rule: a Variable that nothing in the loop assigns is read once, before it; what only follows from such reads is computed
-there too. A gradient's loop takes that value in the place of a row of the stack; `prune` drops what nobody takes then.
+Rule: nothing moves that may fail, or whose operands are not known to be the same. A Variable that nothing in the loop
+assigns is read once, before it; what only follows from such reads is computed there too. A gradient's loop takes that
+value in the place of a row of the stack; `prune` drops what nobody takes then.
 
     rows = while(..., body stacks read(v)), while(..., f(gather(rows, i)))  ->  r = read(v), while(..., f(r))
 """
@@ -13,6 +14,10 @@ from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.passes.prune import CHECKING
 from fastgraph.graph.passes.rewriter import fuel, is_pure
+
+#: Elements from which on a value is computed before its loop: fewer are computed by the kernels that take them.
+LEAST = 1024
+_LAID_OUT = frozenset({"bitcast", "expand_dims", "reshape", "squeeze"})  # the same memory
 
 
 def hoist(graph: Graph) -> Graph:
@@ -42,7 +47,8 @@ def hoist(graph: Graph) -> Graph:
         stack = graph.nodes[place].inputs[i]
         if stack in outside or fuel().spend("a value that a loop stacks and that is the same in all iterations"):
             if stack not in outside:
-                outside[stack] = _before(result, mapping[stack])
+                made_by = mapping[stack].node
+                outside[stack] = _before(result, made_by, made_by.attrs["body_graph"].outputs[stack.index])
             _give(nodes[place], i, outside[stack])
     return result
 
@@ -91,9 +97,63 @@ def _takes_rows(node: Node, i: int) -> bool:
     return bool(takers) and len(rows) == len(takers) and single and value not in body.outputs
 
 
-def _before(graph: Graph, stack: Value) -> Value:
-    """Append what makes a row of `stack` in front of its loop; return the row."""
-    node = stack.node
+def move_out(graph: Graph) -> Graph:
+    """Return `graph` with what its loops, and those inside, compute of values that stay in front of them, once.
+
+    Itself without any. What is left in the loops is pruned.
+    """
+    result, moved = ir.copy(graph)[0], False
+    for node in list(result.nodes):
+        graphs = {name: value for name, value in node.attrs.items() if isinstance(value, Graph)}
+        made = {name: move_out(value) for name, value in graphs.items()}
+        if any(made[name] is not graphs[name] for name in made):
+            node.attrs, moved = {**node.attrs, **made}, True
+        while node.op.name == "while" and (value := _computed_anew(node)) is not None:
+            if not fuel().spend("what a loop computes anew of values that stay"):
+                break
+            row, moved = _before(result, node, value), True
+            body, mapping, own = _with_operand(node, row)["body_graph"]
+            for each in body.nodes:
+                each.inputs = tuple([own if v is mapping[value] else v for v in each.inputs])
+    return result if moved else graph
+
+
+def _computed_anew(node: Node) -> Value | None:
+    """The first value of a loop's body that is worth being an operand, and follows from operands that stay."""
+    body = node.attrs["body_graph"]
+    n = node.attrs["n_carried"]
+    same = {v for i, v in enumerate(body.parameters) if (i >= n or body.outputs[i] is v) and _is_number(v)}
+    works: set[Value] = set()
+    for each in body.nodes:
+        if any(v in same for v in each.inputs) and _moves(each, same):
+            same.update(each.outputs)
+            if each.op.name not in _LAID_OUT or not works.isdisjoint(each.inputs):
+                works.update(each.outputs)
+    for each in body.nodes:
+        for value in each.inputs:
+            if value in works and not same.issuperset(each.outputs) and (value.aval.size or 0) >= LEAST:
+                return value
+    return None
+
+
+def _is_number(value: Value) -> bool:
+    return value.aval.dtype.is_floating or value.aval.dtype.is_integer
+
+
+def _moves(node: Node, same: set[Value]) -> bool:
+    """Whether a node may run once, before the loop: it cannot fail, and gives no more elements than it takes."""
+    if not all(v in same or v.node.op.name == "const" for v in node.inputs):
+        return False
+    if not all(v.aval.is_static for v in (*node.inputs, *node.outputs)):
+        return False
+    if node.op.name in _LAID_OUT or node.op.name in ("cast", "transpose") or node.op.family == "contraction":
+        return True
+    largest = max([v.aval.size or 0 for v in node.inputs])
+    return _never_fails(node) and all((v.aval.size or 0) <= largest for v in node.outputs)
+
+
+def _before(graph: Graph, node: Node, value: Value) -> Value:
+    """Append what makes a value of a loop's body in front of the loop; return it there."""
     body = node.attrs["body_graph"]
     place = graph.nodes.index(node)
     made: dict[Value, Value] = dict(zip(body.parameters, node.inputs, strict=True))
@@ -108,7 +168,7 @@ def _before(graph: Graph, stack: Value) -> Value:
         return made[value]
 
     first = len(graph.nodes)
-    row = new(body.outputs[stack.index])
+    row = new(value)
     added = graph.nodes[first:]
     del graph.nodes[first:]
     graph.nodes[place:place] = added
@@ -117,20 +177,29 @@ def _before(graph: Graph, stack: Value) -> Value:
 
 def _give(node: Node, i: int, row: Value) -> None:
     """Have a loop take `row` where it takes a row of operand `i`."""
+    before = node.attrs
+    for name, (graph, mapping, own) in _with_operand(node, row).items():
+        taken = mapping[before[name].parameters[i]]
+        same = {each.outputs[0]: own for each in graph.nodes if taken in each.inputs}
+        for each in graph.nodes:
+            each.inputs = tuple([same.get(value, value) for value in each.inputs])
+        graph.outputs = [same.get(value, value) for value in graph.outputs]
+
+
+def _with_operand(node: Node, row: Value) -> dict[str, tuple[Graph, dict[Value, Value], Value]]:
+    """Give a loop one more operand. Of its graphs: the copy, where values are in it, what stands for the operand."""
     attrs = dict(node.attrs)
+    found = {}
     for name in ("cond_graph", "body_graph"):
         graph, mapping = ir.copy(attrs[name])
-        taken = mapping[attrs[name].parameters[i]]
         aval = row.aval.without_value()
         own = graph.add(
             get("placeholder"), (), {"dtype": aval.dtype, "shape": aval.shape, "name": "row"}, avals=(aval,)
         )
         graph.nodes.insert(0, graph.nodes.pop())
         graph.inputs.append(own.outputs[0])
-        same = {each.outputs[0]: own.outputs[0] for each in graph.nodes if taken in each.inputs}
-        for each in graph.nodes:
-            each.inputs = tuple([same.get(value, value) for value in each.inputs])
-        graph.outputs = [same.get(value, value) for value in graph.outputs]
         attrs[name] = graph
+        found[name] = graph, mapping, own.outputs[0]
     node.attrs = attrs
     node.inputs = (*node.inputs, row)
+    return found

@@ -21,7 +21,7 @@ from fastgraph.graph.passes import prune as pruning
 from fastgraph.graph.passes.iteration_sums import shape_of_rows, sum_at_once
 from fastgraph.graph.passes.loop_accumulators import accumulate
 from fastgraph.graph.passes.loop_duplicates import merge_duplicates
-from fastgraph.graph.passes.loop_invariants import hoist
+from fastgraph.graph.passes.loop_invariants import hoist, move_out
 from fastgraph.graph.passes.rewriter import Application, Rebuild, Row, Rule, compile_row, exactly
 from fastgraph.graph.structural_ops import CONST
 
@@ -542,6 +542,12 @@ def summed(graph: Graph) -> Graph:
 def hoisted(graph: Graph) -> Graph:
     """Let loops stack nothing that is the same in every iteration."""
     return hoist(graph) if "algebra" in flags.get("passes") and _has_subgraphs(graph) else graph
+
+
+def moved_out(graph: Graph) -> Graph:
+    """Let loops compute nothing anew of values that stay, where it is much: what ops were replaced by, too."""
+    made = move_out(graph) if "algebra" in flags.get("passes") and _has_subgraphs(graph) else graph
+    return graph if made is graph else prune(made)
 
 
 def merged(graph: Graph) -> Graph:
