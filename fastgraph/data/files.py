@@ -5,9 +5,11 @@ Rule: paths are those of this machine, or fsspec's; errors are those that ops gi
 
 from __future__ import annotations
 
+import contextlib
 import glob as globs
 import os
 import shutil
+import stat as stats
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Self
 
@@ -131,10 +133,15 @@ class GFile:
 
 
 class FileStatistics(NamedTuple):
-    """Size and time of a file behind a path with a scheme."""
+    """Size in bytes and time of the last change of a file, in ns since 1970, and whether it is a directory."""
 
-    st_size: int
-    st_mtime: float
+    length: int
+    mtime_nsec: int
+    is_directory: bool
+
+    #: The same by Python's names, the time in seconds.
+    st_size = property(lambda self: self.length)
+    st_mtime = property(lambda self: self.mtime_nsec / 1e9)
 
 
 def _call(function: Callable[..., Any], elsewhere: str, path: AnyPath, *rest: Any) -> Any:
@@ -171,8 +178,9 @@ def makedirs(path: AnyPath) -> None:
 
 
 def mkdir(path: AnyPath) -> None:
-    """Make a directory. Raises AlreadyExistsError, NotFoundError. Source: tf.io.gfile.mkdir."""
-    _call(os.mkdir, "mkdir", path)
+    """Make a directory, unless it is there. Raises NotFoundError. Source: tf.io.gfile.mkdir."""
+    with contextlib.suppress(errors.AlreadyExistsError):
+        _call(os.mkdir, "mkdir", path)
 
 
 def remove(path: AnyPath) -> None:
@@ -188,11 +196,13 @@ def rmtree(path: AnyPath) -> None:
 def stat(path: AnyPath) -> FileStatistics:
     """Return size and times of a file. Raises NotFoundError. Source: tf.io.gfile.stat."""
     if (system := remote(path)) is None:
-        return _call(os.stat, "info", path)
+        told = _call(os.stat, "info", path)
+        return FileStatistics(told.st_size, told.st_mtime_ns, stats.S_ISDIR(told.st_mode))
     with as_op_errors(path):
         found = system.info(os.fsdecode(path))
     changed = found.get("mtime") or found.get("created") or 0.0
-    return FileStatistics(found["size"], changed.timestamp() if hasattr(changed, "timestamp") else float(changed))
+    seconds = changed.timestamp() if hasattr(changed, "timestamp") else float(changed)
+    return FileStatistics(found["size"], int(seconds * 1e9), found.get("type") == "directory")
 
 
 def glob(pattern: Any) -> list[str]:

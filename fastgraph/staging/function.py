@@ -425,7 +425,10 @@ class Function(MethodCall):
         def creator(next_creator: Callable[..., Any], **kwargs: object) -> Any:
             if made is None:
                 raise ValueError(not_first_call(kwargs))
-            kwargs["initial_value"] = initial_values.lifted(kwargs.get("initial_value"))
+            given = kwargs.get("initial_value")
+            if isinstance(given, SymbolicTensor) and not given.shape.is_fully_defined() and kwargs.get("shape") is None:
+                kwargs["shape"] = given.shape  # what later calls give may have other extents
+            kwargs["initial_value"] = initial_values.lifted(given)
             with init_scope():
                 variable = next_creator(**kwargs)
             made.append(variable)

@@ -5,6 +5,7 @@ Rule: a step is written in ops and Variables, so that it runs eagerly, or as par
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from typing import Any, ClassVar
@@ -30,6 +31,15 @@ from fastgraph.state.tracking import Trackable
 from fastgraph.state.variable import Variable, VariableAggregation
 
 Rate = float | Callable[[Any], Any]
+
+
+def _takes_nothing(function: Callable[..., Any]) -> bool:
+    """Whether a function is called without arguments: that it gives a number, once, and none for each step."""
+    try:
+        inspect.signature(function).bind()
+    except TypeError:
+        return False
+    return True
 
 
 class CallableList(list[Variable]):
@@ -101,8 +111,10 @@ class Optimizer(Arguments, Trackable):
         self._excluded: tuple[set[int], tuple[str, ...]] = (set(), ())
 
     def _build_learning_rate(self, learning_rate: Rate) -> Variable | Callable[[Any], Any]:
-        """Return what `_learning_rate` keeps: a Variable, or a function of the step as it is."""
-        if callable(learning_rate):
+        """Return what `_learning_rate` keeps: a Variable, also of what a function of nothing gives, or a function of
+        the step as it is.
+        """
+        if callable(learning_rate) and not _takes_nothing(learning_rate):
             return learning_rate
         return Variable(learning_rate, name="learning_rate", dtype=float32, trainable=False)
 
