@@ -24,7 +24,8 @@ from fastgraph.composites.row_partition import RowPartition
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32, int64
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
-from fastgraph.core.base.type_specs import TensorSpec
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.tensor import EagerTensor, Tensor, convert
 from fastgraph.ops.arguments import as_tensor, known_value, static_int
@@ -92,7 +93,7 @@ class StructuredTensor(BatchableExtensionType):
     __batch_encoder__ = _Encoder()
 
     class Spec:
-        """What is known of a StructuredTensor: specs of its fields, and of its shape."""
+        """Knowledge of a StructuredTensor: specs of its fields, and of its shape."""
 
         _fields: Any
         _ragged_shape: Any
@@ -126,7 +127,7 @@ class StructuredTensor(BatchableExtensionType):
         cls,
         fields: dict[str, Any],
         shape: ShapeLike = (),
-        nrows: Any = None,
+        nrows: TensorLike | None = None,
         row_partitions: Sequence[RowPartition] | None = None,
         validate: bool = False,
     ) -> StructuredTensor:
@@ -163,7 +164,7 @@ class StructuredTensor(BatchableExtensionType):
         return _built(_converted(fields), TensorShape([None] * rank), None, None, dtype, validate)
 
     @classmethod
-    def from_pyval(cls, pyval: Any, typespec: Any = None) -> Any:
+    def from_pyval(cls, pyval: object, typespec: TypeSpec | None = None) -> FieldValue:
         """Return what a dict, or lists of dicts, of Python's values is; lists of lists become RaggedTensors.
 
         typespec: a spec of the result. Raises: ValueError where the values are not of it, or their dicts lie at
@@ -173,7 +174,7 @@ class StructuredTensor(BatchableExtensionType):
 
         return from_python(pyval, typespec, ())
 
-    def to_pyval(self) -> Any:
+    def to_pyval(self) -> dict[str, Any] | list[Any]:
         """Return a dict, or lists of dicts, of Python's values. Raises: ValueError in Functions."""
         if not all(isinstance(part, EagerTensor) for part in nesting.flatten(self, expand_composites=True)):
             raise ValueError("StructuredTensor.to_pyval() is only supported in eager mode.")
@@ -206,16 +207,19 @@ class StructuredTensor(BatchableExtensionType):
         """Return the names of the fields."""
         return tuple(self._fields)
 
-    def field_value(self, field_name: str | Sequence[str]) -> Any:
+    def field_value(self, field_name: str | Sequence[str]) -> FieldValue:
         """Return a field of all structures; a sequence of names leads into nested ones. Raises: KeyError."""
         if not isinstance(field_name, (list, tuple)):
-            return self._fields[field_name]
+            return self._fields[str(field_name)]
         value: Any = self
         for name in field_name:
             if not isinstance(value, StructuredTensor):
                 raise KeyError(f"Field path {field_name} not found in {self}")
             value = value.field_value(name)
         return value
+
+    def _at(self, path: tuple[str, ...]) -> Any:
+        return self.field_value(path)
 
     def with_shape_dtype(self, dtype: DTypeLike) -> StructuredTensor:
         """Return the same with partitions of int32 or int64, in all fields."""
@@ -226,7 +230,7 @@ class StructuredTensor(BatchableExtensionType):
             self._ragged_shape.with_dtype(dtype),
         )
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> FieldValue:
         """Return a part: indices and slices of the first axes, then a field's name, then what is a part of the field.
 
         Raises: ValueError for other keys, KeyError for a field that is not there.
@@ -283,7 +287,7 @@ class StructuredTensor(BatchableExtensionType):
         return self._updated((), paths, validate)
 
     def _updated(self, above: tuple[str, ...], updates: Sequence[Any], validate: bool) -> StructuredTensor:
-        fields = dict(self._fields)
+        fields: dict[str, Any] = dict(self._fields)
         what = "`StructuredTensor.with_updates`"
         for path, value in updates:
             if not path or not path[0]:
@@ -328,7 +332,7 @@ class StructuredTensor(BatchableExtensionType):
         if len(source_path) < 2:
             raise ValueError("source_path must have length at least two")
         path = tuple(source_path)
-        value, outer, inner = [self.field_value(each) for each in (path, path[:-2], path[:-1])]
+        value, outer, inner = [self._at(each) for each in (path, path[:-2], path[:-1])]
         if outer.rank != inner.rank:
             if value.shape.rank is None:
                 raise ValueError(f"The rank of the field {path} is not known: its axes cannot be merged.")
@@ -407,7 +411,7 @@ def _shape_dtype(parts: Sequence[Any]) -> DType:
     return int32 if found == {int32} else int64
 
 
-def _with_dtype(value: Any, dtype: DTypeLike) -> Any:
+def _with_dtype(value: FieldValue, dtype: DTypeLike) -> Any:
     if isinstance(value, RaggedTensor):
         return value.with_row_splits_dtype(dtype)
     return value.with_shape_dtype(dtype) if isinstance(value, StructuredTensor) else value
@@ -416,7 +420,7 @@ def _with_dtype(value: Any, dtype: DTypeLike) -> Any:
 def _built(
     fields: dict[str, Any],
     outer: TensorShape,
-    nrows: Any,
+    nrows: TensorLike | None,
     partitions: Sequence[RowPartition] | None,
     dtype: DTypeLike | None,
     validate: bool,
@@ -449,7 +453,7 @@ def _built(
         return StructuredTensor(fields, DynamicRaggedShape(found, [found[-1].nvals()], dtype))
 
 
-def _first(outer: TensorShape, nrows: Any, fields: Mapping[str, Any], dtype: DType) -> Any:
+def _first(outer: TensorShape, nrows: TensorLike | None, fields: Mapping[str, Any], dtype: DType) -> Any:
     """Return the only extent of a vector."""
     if outer[0] is not None:
         return outer[0]
@@ -478,7 +482,7 @@ def _uniform(extents: Sequence[Any], rank: int, dtype: DType) -> list[RowPartiti
     return found
 
 
-def _partitions_of(value: Any, rank: int, dtype: DType) -> list[RowPartition]:
+def _partitions_of(value: FieldValue, rank: int, dtype: DType) -> list[RowPartition]:
     """Return the partitions of a field's first `rank` axes."""
     if isinstance(value, StructuredTensor):
         return [each.with_dtype(dtype) for each in value.row_partitions[: rank - 1]]
@@ -512,7 +516,7 @@ def _agreed(name: str, one: RowPartition, other: RowPartition, validate: bool) -
     return other if other.is_uniform() and not one.is_uniform() else one
 
 
-def _recut(value: Any, partitions: Sequence[RowPartition]) -> Any:
+def _recut(value: FieldValue, partitions: Sequence[RowPartition]) -> Any:
     """Return a field with these partitions, which are its own, in their place."""
     if not partitions or isinstance(value, Tensor):
         return value
@@ -523,11 +527,11 @@ def _recut(value: Any, partitions: Sequence[RowPartition]) -> Any:
     return StructuredTensor(fields, DynamicRaggedShape(parts, [parts[-1].nvals()], parts[0].dtype))
 
 
-def _part(value: Any, keys: tuple[Any, ...]) -> Any:
+def _part(value: FieldValue, keys: tuple[Any, ...]) -> Any:
     return value[keys] if keys else value
 
 
-def _cut(value: Any, rows: RowPartition) -> Any:
+def _cut(value: FieldValue, rows: RowPartition) -> Any:
     """Return a field's first axis cut into rows; of a Tensor into rows of one length, a Tensor."""
     if isinstance(value, StructuredTensor):
         rows = rows.with_dtype(value._ragged_shape.dtype)
@@ -545,7 +549,7 @@ def _cut(value: Any, rows: RowPartition) -> Any:
     return reshape(value, concat([dims, shape(value, rows.dtype)[1:]], 0))
 
 
-def _merge(value: Any, outer: int, inner: int) -> Any:
+def _merge(value: FieldValue, outer: int, inner: int) -> Any:
     """Return a field with the axes from `outer` to `inner` as one."""
     if outer == inner:
         return value
@@ -557,7 +561,8 @@ def _merge(value: Any, outer: int, inner: int) -> Any:
     fields = {name: _merge(each, outer, inner) for name, each in value._fields.items()}
     parts, dtype = list(value.row_partitions), value._ragged_shape.dtype
     if outer == 0:
-        n, kept = parts[inner - 1].nvals(), parts[inner:]
+        n: Any = parts[inner - 1].nvals()
+        kept = parts[inner:]
     else:
         splits = parts[outer - 1].row_splits()
         for each in parts[outer:inner]:

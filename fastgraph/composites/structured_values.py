@@ -14,12 +14,13 @@ from fastgraph.composites.ragged_tensor import RaggedTensor, RaggedTensorSpec
 from fastgraph.composites.row_partition import RowPartition
 from fastgraph.composites.structured_tensor import StructuredTensor
 from fastgraph.core.base.dtype import int64
-from fastgraph.core.base.type_specs import TensorSpec
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import constant
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor
 
 
-def to_python(value: StructuredTensor) -> Any:
+def to_python(value: StructuredTensor) -> dict[str, Any] | list[Any]:
     """Return the dict, or lists of dicts, of a StructuredTensor whose parts are eager."""
     if value._fields:
         return _rows({name: _plain(each) for name, each in value._fields.items()}, value.rank)
@@ -32,7 +33,7 @@ def to_python(value: StructuredTensor) -> Any:
     return found
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Tensor | RaggedTensor | StructuredTensor) -> Any:
     if isinstance(value, RaggedTensor):
         return value.to_list()
     if isinstance(value, StructuredTensor):
@@ -49,8 +50,8 @@ def _rows(columns: dict[str, Any], depth: int) -> Any:
     return [_rows({name: column[i] for name, column in columns.items()}, depth - 1) for i in range(n)]
 
 
-def _leaves(value: Any, depth: int = 0) -> Iterator[tuple[int, Any]]:
-    """What is in lists of lists, and how deep."""
+def _leaves(value: object, depth: int = 0) -> Iterator[tuple[int, Any]]:
+    """Yield what is in lists of lists, and how deep."""
     if isinstance(value, (list, tuple)):
         for each in value:
             yield from _leaves(each, depth + 1)
@@ -58,7 +59,7 @@ def _leaves(value: Any, depth: int = 0) -> Iterator[tuple[int, Any]]:
         yield depth, value
 
 
-def _mismatch(path: tuple[str, ...], spec: Any, why: str = "") -> ValueError:
+def _mismatch(path: tuple[str, ...], spec: object, why: str = "") -> ValueError:
     return ValueError(f"Value at {path} does not match typespec{why}: {spec!r}")
 
 
@@ -108,7 +109,7 @@ def _structures(value: Any, names: list[str], rank: int, spec: Any, path: tuple[
     return StructuredTensor.from_fields({}, [len(value), *[None] * (rank - 1)], None, parts or None)
 
 
-def _tensor(value: Any, spec: Any, path: tuple[str, ...]) -> Any:
+def _tensor(value: object, spec: TypeSpec | None, path: tuple[str, ...]) -> Any:
     """Return the Tensor or RaggedTensor of Python's values."""
     ragged: Callable[..., Any] = ragged_constant
     try:
@@ -116,12 +117,13 @@ def _tensor(value: Any, spec: Any, path: tuple[str, ...]) -> Any:
             return ragged(value) if isinstance(value, (list, tuple)) else constant(value)
         if isinstance(spec, RaggedTensorSpec):
             inner = None if spec.shape.rank is None else spec.shape[spec.ragged_rank + 1 :]
+            whole = () if inner is None else inner
             known = inner is not None and inner.is_fully_defined()
             return ragged(
                 value,
                 spec.dtype,
                 spec.ragged_rank,
-                tuple(inner) if known else None,
+                tuple(whole) if known else None,
                 row_splits_dtype=spec.row_splits_dtype,
             )
         if isinstance(spec, TensorSpec):

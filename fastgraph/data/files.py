@@ -139,9 +139,15 @@ class FileStatistics(NamedTuple):
     mtime_nsec: int
     is_directory: bool
 
-    #: The same by Python's names, the time in seconds.
-    st_size = property(lambda self: self.length)
-    st_mtime = property(lambda self: self.mtime_nsec / 1e9)
+    @property
+    def st_size(self) -> int:
+        """The size by Python's name."""
+        return self.length
+
+    @property
+    def st_mtime(self) -> float:
+        """The time in seconds."""
+        return self.mtime_nsec / 1e9
 
 
 def _call(function: Callable[..., Any], elsewhere: str, path: AnyPath, *rest: Any) -> Any:

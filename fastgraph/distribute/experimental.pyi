@@ -6,9 +6,10 @@ from fastgraph.replication.processes import CollectiveHints as CollectiveHints
 from fastgraph.replication.processes import CommunicationImplementation as CommunicationImplementation
 from fastgraph.replication.processes import CommunicationImplementation as _CollectiveCommunication
 from fastgraph.replication.processes import CommunicationOptions as CommunicationOptions
-from fastgraph.replication.processes import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
+from fastgraph.replication.processes import ExperimentalMultiWorkerMirroredStrategy as _MultiWorkerMirroredStrategy
 from fastgraph.replication.strategy import CentralStorageStrategy as CentralStorageStrategy
 from fastgraph.replication.strategy import ParameterServerStrategy as ParameterServerStrategy
 from fastgraph.replication.strategy import TPUStrategy as TPUStrategy
 
 CollectiveCommunication = _CollectiveCommunication
+MultiWorkerMirroredStrategy = _MultiWorkerMirroredStrategy

@@ -1,4 +1,4 @@
-"""What TensorFlow's own tests, and programs beside them, ask its inside for: devices, decorators of tests, whole files.
+"""Answers to what TensorFlow's own tests, and programs like them, ask its inside for: devices, decorators, files.
 
 Rule: tests run eagerly, once; what asks for graphs of TensorFlow 1 or for other devices is skipped.
 """
@@ -54,7 +54,7 @@ def device(*args: object, **kwargs: object) -> Any:
     return contextlib.nullcontext()
 
 
-def unchanged(*args: Any, **kwargs: Any) -> Any:
+def unchanged(*args: object, **kwargs: object) -> Any:
     """A decorator, with or without arguments, that leaves a test as it is."""
     if len(args) == 1 and callable(args[0]) and not kwargs:
         return args[0]
@@ -62,7 +62,7 @@ def unchanged(*args: Any, **kwargs: Any) -> Any:
 
 
 def _skipping(reason: str) -> Callable[..., Any]:
-    def decorator(*args: Any, **kwargs: Any) -> Any:
+    def decorator(*args: Callable[..., Any], **kwargs: object) -> Any:
         if len(args) == 1 and callable(args[0]) and not kwargs:
             return unittest.skip(reason)(args[0])
         return unittest.skip(reason)

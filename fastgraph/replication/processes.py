@@ -216,5 +216,9 @@ class ExperimentalMultiWorkerMirroredStrategy(MultiWorkerMirroredStrategy):
     Source: tf.distribute.experimental.MultiWorkerMirroredStrategy.
     """
 
-    def __init__(self, communication: Any = CommunicationImplementation.AUTO, cluster_resolver: Any = None) -> None:
+    def __init__(
+        self,
+        communication: CommunicationImplementation | str = CommunicationImplementation.AUTO,
+        cluster_resolver: object = None,
+    ) -> None:
         super().__init__(cluster_resolver, CommunicationOptions(implementation=communication))

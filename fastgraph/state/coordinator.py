@@ -36,7 +36,7 @@ class Coordinator:
         """Whether `join` has been called."""
         return self._joined
 
-    def request_stop(self, ex: Any = None) -> None:
+    def request_stop(self, ex: BaseException | tuple[Any, ...] | None = None) -> None:
         """Ask the threads to stop. ex: an error, or what sys.exc_info() gives; `join` raises the first one.
 
         Raises the error itself where `join` is over already.

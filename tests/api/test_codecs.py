@@ -285,3 +285,15 @@ def test_files_go_to_places_counted_from_anywhere(tmp_path: Any) -> None:
             assert file.tell() == 3
             with pytest.raises(TypeError, match="offset argument required"):
                 file.seek()
+
+
+def test_what_is_told_of_files(tmp_path: Any) -> None:
+    gfile = io.gfile
+    (tmp_path / "file").write_bytes(b"abc")
+    told = gfile.stat(str(tmp_path / "file"))
+    assert (told.length, told.is_directory) == (3, False) == (told.st_size, gfile.isdir(str(tmp_path / "file")))
+    assert told.mtime_nsec == (tmp_path / "file").stat().st_mtime_ns and gfile.stat(str(tmp_path)).is_directory
+    gfile.mkdir(str(tmp_path / "folder"))
+    gfile.mkdir(str(tmp_path / "folder"))  # it is there: nothing to do
+    with pytest.raises(errors.NotFoundError):
+        gfile.mkdir(str(tmp_path / "no" / "folder"))

@@ -116,7 +116,8 @@ class Optimizer(Arguments, Trackable):
         """
         if callable(learning_rate) and not _takes_nothing(learning_rate):
             return learning_rate
-        return Variable(learning_rate, name="learning_rate", dtype=float32, trainable=False)
+        start: Any = learning_rate
+        return Variable(start, name="learning_rate", dtype=float32, trainable=False)
 
     def _var_key(self, variable: Variable) -> int:
         """Return the key of a Variable in `_index_dict`."""
