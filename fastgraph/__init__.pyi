@@ -963,6 +963,11 @@ def py_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: builti
 @overload
 def py_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: Any = None, name: builtins.str | None = None) -> Any:
     ...
+def random_index_shuffle(index: TensorLike, seed: TensorLike, max_index: TensorLike, rounds: builtins.int = 4, name: builtins.str | None = None) -> Tensor:
+    """`random.experimental.index_shuffle` by a seed of three numbers. i[], i[3], i[] -> i[].
+
+    rounds: how often each index is encrypted, an even number from 2 to 256. Raises: InvalidArgumentError for another
+    one, and an index outside. Source: tf.random_index_shuffle."""
 def range(start: TensorLike, limit: TensorLike | None = None, delta: TensorLike = 1, dtype: DTypeLike | None = None, name: builtins.str | None = 'range') -> Tensor:
     """start (0), start + delta, ... up to but without limit. t[], t[], t[] -> t[n].
 

@@ -241,6 +241,7 @@ PUBLIC: dict[str, str] = {
     **_same("composites.ragged_tensor", "RaggedTensor RaggedTensorSpec"),
     **_same("composites.ragged_shape", "DynamicRaggedShape", ("experimental",)),
     **_same("composites.row_partition", "RowPartition", ("experimental",)),
+    **_same("composites.structured_tensor", "StructuredTensor", ("experimental",)),
     **_same("composites.extension_type", "ExtensionType ExtensionTypeSpec", ("experimental",)),
     **_same("composites.extension_batching", "BatchableExtensionType ExtensionTypeBatchEncoder", ("experimental",)),
     "experimental.extension_type.as_dict": "composites.extension_type:as_dict",
@@ -486,8 +487,11 @@ PUBLIC: dict[str, str] = {
     ),
     **_same(
         "replication.multi_worker",
-        "CollectiveHints CommunicationImplementation CommunicationOptions MultiWorkerMirroredStrategy",
+        "CollectiveHints CommunicationImplementation CommunicationOptions",
         ("distribute.experimental",),
+    ),
+    "distribute.experimental.MultiWorkerMirroredStrategy": (
+        "replication.multi_worker:ExperimentalMultiWorkerMirroredStrategy"
     ),
     "distribute.experimental.CollectiveCommunication": "replication.multi_worker:CommunicationImplementation",
     **_same(
@@ -497,6 +501,7 @@ PUBLIC: dict[str, str] = {
     ),
     "train.ExponentialMovingAverage": "state.moving_averages:ExponentialMovingAverage",
     "train.ClusterSpec": "replication.cluster:ClusterSpec",
+    "train.Coordinator": "state.coordinator:Coordinator",
     "distribute.experimental.ValueContext": "replication.contexts:ValueContext",
     "types.experimental.distributed.PerReplica": "state.distributed:PerReplica",
     "types.experimental.distributed.Mirrored": "state.distributed:DistributedVariable",
@@ -612,7 +617,6 @@ SUBSTITUTES = {
     "data": "Dataset.from_generator with a Python generator",
     "compat.v1": "the names of TensorFlow 2",
     "compat.v2": "fastgraph itself",
-    "experimental.StructuredTensor": "a dict, or an ExtensionType, of RaggedTensors",
     "experimental.dtensor": "fastgraph.distribute.MirroredStrategy in one process",
     "image": "NumPy and Pillow on tensors (outside Functions)",
     "io": "Python's files and NumPy",
@@ -662,7 +666,6 @@ SUBSTITUTES = {
     "linalg": "matrices, and the functions of fastgraph.linalg",
     "nondifferentiable_batch_function": "fastgraph.data.Dataset.batch",
     "profiler": "fastgraph.profiler.experimental.start",
-    "random_index_shuffle": "fastgraph.random.experimental.index_shuffle",
     "sysconfig": "fastgraph.sysconfig.get_build_info",
     "types": "typing.Any",
     "tools": "the documentation of TensorFlow",
@@ -696,7 +699,6 @@ SUBSTITUTES = {
     "experimental.register_filesystem_plugin": "a file system of fsspec, which paths may name",
     **dict.fromkeys(("sysconfig.get_compile_flags", "sysconfig.get_link_flags"), "Cython and NumPy"),
     "image.generate_bounding_box_proposals": "fastgraph.image.non_max_suppression",
-    "train.Coordinator": "Python's threading and queues",
     "image.decode_jxl": "Pillow (outside Functions)",
     "io.decode_proto": "the classes that protoc makes (outside Functions)",
     "io.encode_proto": "the classes that protoc makes (outside Functions)",

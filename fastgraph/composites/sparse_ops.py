@@ -448,9 +448,10 @@ def mask(a: IndexedSlices, mask_indices: TensorLike, name: str | None = None) ->
     """The IndexedSlices `a` without the rows that mask_indices names. Source: tf.sparse.mask."""
     if not isinstance(a, IndexedSlices):
         raise TypeError(f"Argument `a` must be IndexedSlices, not {a!r}")
-    named = reshape_dense(as_tensor(mask_indices, a.indices.dtype), [1, -1])
-    kept = logical_not(reduce_any(reshape_dense(a.indices, [-1, 1]) == named, 1))
-    return IndexedSlices(boolean_mask(a.values, kept), boolean_mask(a.indices, kept), a.dense_shape)
+    rows = as_tensor(a.indices)
+    named = reshape_dense(as_tensor(mask_indices, rows.dtype), [1, -1])
+    kept = logical_not(reduce_any(reshape_dense(rows, [-1, 1]) == named, 1))
+    return IndexedSlices(boolean_mask(a.values, kept), boolean_mask(rows, kept), a.dense_shape)
 
 
 def map_values(op: Callable[..., Any], *args: object, **kwargs: object) -> SparseTensor:

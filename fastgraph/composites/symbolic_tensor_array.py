@@ -373,9 +373,7 @@ class TracedTensorArray(TensorArray):
         """
         whole, given = as_tensor(value, self._dtype), known_value(as_tensor(lengths))
         if given is None or self._entries is None:
-            raise NotImplementedError(
-                "TensorArray.split in a graph takes lengths and a size that are known while the function is traced"
-            )
+            return self._split_later(whole, as_tensor(lengths), name)
         parts = self._pieces(whole, given)
         made = self._copy()
         made._infer_shape = self._infer_shape and len({int(n) for n in np.ravel(given)}) <= 1
@@ -388,6 +386,21 @@ class TracedTensorArray(TensorArray):
         else:
             self._shape.learn(made._entries[0].aval.shape if made._entries else None)
         return made
+
+    def _split_later(self, whole: Any, lengths: Any, name: str | None) -> TensorArray:
+        """Split where only a run of the graph knows the lengths, or how many entries there are."""
+        n, made = self.size(), self._copy()
+        if not self._dynamic_size:
+            Assert(
+                equal(n, shape_of_tensor(lengths)[0]),
+                ["TensorArray's size is not equal to the size of lengths, and the TensorArray is not marked as "
+                 "dynamically resizeable:", n, shape_of_tensor(lengths)[0]],
+            )  # fmt: skip
+        made._shape = ListShape(self._shape.rows, None, current_trace())
+        made._infer_shape = False
+        made._be_uneven()
+        made._set_unknown_size(n)
+        return made.split(whole, lengths, name)
 
     def close(self, name: str | None = None) -> None:
         """Do nothing: the memory goes when the last use is over."""

@@ -307,7 +307,7 @@ PUBLIC: dict[str, str] = {
         "nn.experimental.stateless_dropout random.experimental.index_shuffle random.experimental.stateless_fold_in "
         "random.experimental.stateless_shuffle random.experimental.stateless_split random.fold_in random.split "
         "random.stateless_categorical random.stateless_normal random.stateless_truncated_normal "
-        "random.stateless_uniform"
+        "random.stateless_uniform random_index_shuffle"
     ),
     "static_assertions": (
         "debugging.assert_all_finite debugging.assert_proper_iterable debugging.assert_rank_in "

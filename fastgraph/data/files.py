@@ -5,6 +5,7 @@ Rule: paths are those of this machine, or fsspec's; errors are those that ops gi
 
 from __future__ import annotations
 
+import contextlib
 import glob as globs
 import os
 import shutil
@@ -160,11 +161,21 @@ class GFile:
 
 
 class FileStatistics(NamedTuple):
-    """What is known of a file. Source: what tf.io.gfile.stat returns."""
+    """Size in bytes and time of the last change of a file, in ns since 1970, and whether it is a directory."""
 
     length: int
     mtime_nsec: int
     is_directory: bool
+
+    @property
+    def st_size(self) -> int:
+        """The size by Python's name."""
+        return self.length
+
+    @property
+    def st_mtime(self) -> float:
+        """The time in seconds."""
+        return self.mtime_nsec / 1e9
 
 
 def _call(function: Callable[..., Any], elsewhere: str, path: AnyPath, *rest: Any) -> Any:
@@ -201,8 +212,9 @@ def makedirs(path: AnyPath) -> None:
 
 
 def mkdir(path: AnyPath) -> None:
-    """Make a directory. Raises AlreadyExistsError, NotFoundError. Source: tf.io.gfile.mkdir."""
-    _call(os.mkdir, "mkdir", path)
+    """Make a directory, unless it is there. Raises NotFoundError. Source: tf.io.gfile.mkdir."""
+    with contextlib.suppress(errors.AlreadyExistsError):
+        _call(os.mkdir, "mkdir", path)
 
 
 def remove(path: AnyPath) -> None:

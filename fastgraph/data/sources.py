@@ -17,7 +17,7 @@ import numpy as np
 from fastgraph import errors
 from fastgraph.composites.ragged_tensor import RaggedTensorSpec
 from fastgraph.core.base import nesting
-from fastgraph.core.base.dtype import DType, as_dtype, int64
+from fastgraph.core.base.dtype import DType, as_dtype, int32, int64
 from fastgraph.core.base.locks import Lock
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
@@ -263,9 +263,21 @@ def _as_dtype(value: object, dtype: DType) -> Any:
     tensor = convert(value)
     if tensor.dtype is dtype:
         return tensor
-    if "string" in (dtype.name, tensor.dtype.name):
+    fits = isinstance(value, (np.ndarray, np.generic)) or (
+        not isinstance(value, Tensor) and _holds(dtype, tensor.dtype)
+    )
+    if "string" in (dtype.name, tensor.dtype.name) or not fits:
         raise TypeError(f"{value!r} is no {dtype}")
     return from_array(np.asarray(tensor), dtype)
+
+
+def _holds(dtype: DType, given: DType) -> bool:
+    """Whether Python's numbers, which are tensors of the dtype `given` by themselves, are numbers of `dtype`."""
+    if given.is_bool:
+        return dtype.is_floating or dtype in (int32, int64)
+    if given.is_integer:
+        return not dtype.is_bool
+    return dtype.is_complex or (given.is_floating and dtype.is_floating)
 
 
 def _as_numpy(value: object) -> Any:

@@ -6,9 +6,10 @@ from fastgraph.replication.multi_worker import CollectiveHints as CollectiveHint
 from fastgraph.replication.multi_worker import CommunicationImplementation as CommunicationImplementation
 from fastgraph.replication.multi_worker import CommunicationImplementation as _CollectiveCommunication
 from fastgraph.replication.multi_worker import CommunicationOptions as CommunicationOptions
-from fastgraph.replication.multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
+from fastgraph.replication.multi_worker import ExperimentalMultiWorkerMirroredStrategy as _MultiWorkerMirroredStrategy
 from fastgraph.replication.strategy import CentralStorageStrategy as CentralStorageStrategy
 from fastgraph.replication.strategy import ParameterServerStrategy as ParameterServerStrategy
 from fastgraph.replication.strategy import TPUStrategy as TPUStrategy
 
 CollectiveCommunication = _CollectiveCommunication
+MultiWorkerMirroredStrategy = _MultiWorkerMirroredStrategy

@@ -86,10 +86,17 @@ def find(full: str) -> types.ModuleType | None:
         return _import(keras_root() + (f".{rest}" if rest else "") if top == "keras" else f"{keras_root()}.{path}")
     if path == "compat.v1.keras" or path.startswith("compat.v1.keras."):
         return _import(keras_root().replace("_v2", "_v1") + path.removeprefix("compat.v1.keras"))
+    if _is_inner_keras(path):
+        return _import(keras_root() + path.removeprefix("python.keras"))
     may_be_there(full)
     if path in public_names.NAMESPACES or path in public_names.FILES:
         return importlib.import_module(f"fastgraph.{path}")
     return None
+
+
+def _is_inner_keras(path: str) -> bool:
+    """Whether a path is in the old copy of Keras that TensorFlow keeps inside: what tf.keras is stands for it."""
+    return f"{path}.".startswith("python.keras.")
 
 
 def _path_of(full: str) -> str:
@@ -107,7 +114,7 @@ def may_be_there(full: str) -> bool:
     top = path.partition(".")[0]
     if path in ("", "compat") or path in v1_names.MODULES or path in internal_names.MODULES:
         return True
-    if top == "keras" or path in _OF_KERAS or f"{path}.".startswith("compat.v1.keras."):
+    if top == "keras" or path in _OF_KERAS or f"{path}.".startswith("compat.v1.keras.") or _is_inner_keras(path):
         return True
     if top in internal_names.FOLDERS or path.startswith("compat.v1."):
         raise NotBuiltImportError(internal_names.advice(path))
@@ -139,7 +146,11 @@ def lookup(path: str, name: str) -> Any:
         return API_LEVEL
     if dotted == "compat.v2":
         return front("")
-    if dotted in internal_names.MODULES or dotted in v1_names.MODULES or dotted in ("keras", "compat", *_OF_KERAS):
+    if (
+        dotted in internal_names.MODULES
+        or dotted in v1_names.MODULES
+        or dotted in ("keras", "compat", "python.keras", *_OF_KERAS)
+    ):
         return (
             importlib.import_module(f"tensorflow.{dotted}")
             if "tensorflow" in sys.modules

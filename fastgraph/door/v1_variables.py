@@ -439,13 +439,16 @@ class WrappedFunction:
     def prune(self, feeds: Any, fetches: Any, name: str | None = None, input_signature: Any = None) -> Any:
         """Return a function of `feeds`, tensors of `graph` or their names, for `fetches`."""
         given, asked = ([_tensor_name(each) for each in tf.nest.flatten(side)] for side in (feeds, fetches))
-        definition = self._graph.as_graph_def()
+        graph = self._graph
+        if self._signature and {each.partition(":")[0] for each in given} - {op.name for op in graph.get_operations()}:
+            graph = self._traced.graph  # named as its own inputs are
+        definition = graph.as_graph_def()
 
         def run(*tensors: Any) -> Any:
             found = tf.graph_util.import_graph_def(definition, dict(zip(given, tensors, strict=True)), asked, name="")
             return tf.nest.pack_sequence_as(fetches, found)
 
-        tensors = [self._graph.get_tensor_by_name(each) for each in given]
+        tensors = [graph.get_tensor_by_name(each) for each in given]
         return tf.function(run).get_concrete_function(*[tf.TensorSpec(each.shape, each.dtype) for each in tensors])
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from fastgraph.core.base.dtype import DTypeLike, as_dtype
 from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape
+from fastgraph.core.name_scopes import current_scope
 from fastgraph.core.tensor import current_trace
 from fastgraph.graph.trace import GraphTrace
 from fastgraph.graphdef.graph_view import Graph
@@ -35,4 +36,4 @@ def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = No
         raise RuntimeError("tf.placeholder() is not compatible with eager execution.")
     extents = TensorShape(shape)
     aval = Aval(as_dtype(dtype), None if extents.rank is None else tuple(extents))
-    return trace.add_input(aval, name or "Placeholder")
+    return trace.add_input(aval, current_scope() + (name or "Placeholder"))

@@ -119,6 +119,21 @@ def _joined_steps(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return _call("quantization.quantized_concat", axis, rest[:n], rest[n : 2 * n], rest[2 * n :])
 
 
+def _windows_by_tensors(op: str) -> Make:
+    """A pooling whose windows and strides are inputs."""
+
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        *given, ksize, strides = inputs
+        keys = ("input",) if len(given) == 1 else ("orig_input", "orig_output", "grad")
+        said = {"ksize": ksize, "strides": strides}
+        sizes = {key: fixed(each, f"Node '{name}': {key}").tolist() for key, each in said.items()}
+        layout = attrs.get("data_format", "NHWC")
+        named = dict(zip(keys, given, strict=True))
+        return _call(f"raw_ops.{op}", **named, **sizes, padding=attrs["padding"], data_format=layout, name=name)
+
+    return make
+
+
 # ---- sparse tensors and sets
 
 
@@ -306,6 +321,7 @@ RARE: dict[str, Make] = {
     "InplaceAdd": _in_place("add"),
     "InplaceSub": _in_place("sub"),
     "InplaceUpdate": _in_place("update"),
+    **{f"{op}V2": _windows_by_tensors(op) for op in ("MaxPool", "MaxPoolGrad", "MaxPoolGradGrad")},
     "NonMaxSuppressionV5": _soft_nms,
     "NthElement": _nth,
     "PopulationCount": _bits,

@@ -36,11 +36,20 @@ def _float_text(value: float | np.floating[Any], digits: int, more: int) -> str:
     return text if type(value)(text) == value else f"{float(value):.{more}g}"
 
 
+#: What letters of ASCII that are not to be seen, and quotes, are in quotes: octal numbers, as in C.
+_ESCAPED = {code: f"\\{code:03o}" for code in (*range(32), 127)} | {ord(c): f"\\{c}" for c in "\\\"'"}
+_ESCAPED |= str.maketrans({"\n": r"\n", "\t": r"\t", "\r": r"\r"})
+
+
+def _word(value: bytes | str) -> str:
+    """Text, in which bytes that are no UTF-8 stay what they are."""
+    return value.decode(errors="surrogateescape") if isinstance(value, bytes) else value
+
+
 def element_text(value: Any) -> str:
     """One element as `print` shows it: True is 1, a string stands in quotes."""
     if isinstance(value, (bytes, str)):
-        word = value.decode(errors="replace") if isinstance(value, bytes) else value
-        return '"' + word.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+        return f'"{_word(value).translate(_ESCAPED)}"'
     if isinstance(value, (bool, np.bool_)):
         return str(int(value))
     if isinstance(value, np.complexfloating):
@@ -101,7 +110,7 @@ def _item_text(value: Any, summarize: int) -> str:
     if isinstance(value, np.ndarray):
         return ragged_text(value, (), summarize)
     if isinstance(value, (bytes, str)):
-        word = value.decode(errors="replace") if isinstance(value, bytes) else value
+        word = _word(value)
         return "'" + word.replace("\\", "\\\\").replace("'", "\\'") + "'"
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
@@ -136,12 +145,12 @@ def _stream_name(stream: object) -> str:
 def write_text(stream: str, text: str) -> None:
     """Write `text` to the stream that `stream` names, now."""
     if stream.startswith("file://"):
-        with open(stream.removeprefix("file://"), "a", encoding="utf-8") as file:
+        with open(stream.removeprefix("file://"), "a", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
         return
     # sys.stdout as it is now: notebooks and tests put others in its place
     target = sys.stderr if stream == "stderr" else sys.stdout if stream == "stdout" else _streams[stream]
-    target.write(text)
+    target.write(text.encode(errors="surrogateescape").decode(errors="replace"))
     flush = getattr(target, "flush", None)
     if flush is not None:
         flush()
@@ -169,8 +178,7 @@ def print_p(
     one tensor, a text that is written as it is.
     """
     if bare:
-        word = values[0].item()
-        write_text(stream, pieces[0] + (word.decode(errors="replace") if isinstance(word, bytes) else word) + pieces[1])
+        write_text(stream, pieces[0] + _word(values[0].item()) + pieces[1])
         return ()
     text, i, parts = pieces[0], 0, dict(ragged)
     while i < len(values):

@@ -17,6 +17,7 @@ from fastgraph.ops.arguments import as_tensor, tensor_of
 from fastgraph.ops.elementwise import add, cast, multiply
 from fastgraph.ops.families import Array, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.joining import stack
+from fastgraph.ops.padding import pad
 from fastgraph.ops.random_algorithms import Algorithm, check_philox
 from fastgraph.ops.random_ops import (
     categorical_of,
@@ -170,9 +171,11 @@ def fold_in(seed: TensorLike, data: TensorLike, alg: Algorithm | TensorLike = "a
 # ---- single elements of a permutation -------------------------------------------------------------------------------
 
 _INDICES = "int32 uint32 int64 uint64"
+_FIRST_WORD = 498247692  # of three that make the key, where a seed has two
+_MOST_ROUNDS = 256
 
 
-def _infer_index_shuffle(index: Aval, seed: Aval, max_index: Aval) -> Aval:
+def _infer_index_shuffle(index: Aval, seed: Aval, max_index: Aval, rounds: int) -> Aval:
     ranks = [a.shape if a.shape is None else len(a.shape) for a in (index, seed, max_index)]
     for rank, most, text in zip(ranks, (1, 2, 1), ("Index must be a scalar or vector.", "", ""), strict=True):
         if rank is not None and rank > most:
@@ -192,45 +195,62 @@ def _infer_index_shuffle(index: Aval, seed: Aval, max_index: Aval) -> Aval:
     infer=_infer_index_shuffle,
     groups=("T", "S", "T"),
     dtypes={"T": _INDICES, "S": _INDICES},
-    samples=lambda: [((np.arange(10, dtype=t), np.array([5, 8], t), np.array(9, t)), {}) for t in _INDICES.split()],
+    samples=lambda: [((np.arange(10, dtype=t), np.array([7, 5, 8], t), np.array(9, t)), {}) for t in _INDICES.split()],
     error_samples=lambda: [
-        misuse("max_index must be >= index, but 3 < 5", np.array(5), np.array([1, 2]), np.array(3)),
-        misuse("index must be >= 0 but was -1", np.array(-1), np.array([1, 2]), np.array(3)),
+        misuse("max_index must be >= index, but 3 < 5", np.array(5), np.array([1, 2, 3]), np.array(3)),
+        misuse("index must be >= 0 but was -1", np.array(-1), np.array([1, 2, 3]), np.array(3)),
         misuse(
-            r"Seed must be a vector of size \[2\] or a matrix of size \[1, 2\] but got \[3\]",
+            r"Seed must be a vector of size \[3\] or a matrix of size \[1, 3\] but got \[2\]",
             np.array(1),
-            np.array([1, 2, 3]),
+            np.array([1, 2]),
             np.array(3),
         ),
     ],
     reason="how often a number is encrypted is data",
 )
-def index_shuffle_p(index: Array, seed: Array, max_index: Array) -> Any:
-    """Place of each index in a permutation of 0 ... max_index. i[n], i[2] or i[n, 2], i[n] -> i[n]."""
+def index_shuffle_p(index: Array, seed: Array, max_index: Array, *, rounds: int) -> Any:
+    """Place of each index in a permutation of 0 ... max_index. i[n], i[3] or i[n, 3], i[n] -> i[n]."""
     single = index.ndim == 0 and seed.ndim == 1 and max_index.ndim == 0
     n = max([1, *(a.shape[0] for a, rank in ((index, 0), (seed, 1), (max_index, 0)) if a.ndim > rank)])
     if index.ndim == 1 and not index.size:
         return index.copy()
-    if seed.shape not in ((2,), (n, 2)):
+    if seed.shape not in ((3,), (n, 3)):
         raise invalid(
-            f"Seed must be a vector of size [2] or a matrix of size [{n}, 2] but got {shape_text(seed.shape)}."
+            f"Seed must be a vector of size [3] or a matrix of size [{n}, 3] but got {shape_text(seed.shape)}."
         )
     if any(a.ndim == 1 and a.shape[0] not in (1, n) for a in (index, max_index)):
         raise invalid(
             f"Index and max_index must be scalars or of one size, got {shape_text(index.shape)} and "
             f"{shape_text(max_index.shape)}."
         )
-    places, seeds = np.broadcast_to(index, (n,)), np.broadcast_to(seed, (n, 2))
+    places, seeds = np.broadcast_to(index, (n,)), np.broadcast_to(seed, (n, 3))
     lasts = np.broadcast_to(max_index, (n,))
     out = np.empty(n, index.dtype)
     for i in range(n):
         place, last = int(places[i]), int(lasts[i])
         if place < 0:
             raise invalid(f"index must be >= 0 but was {place}")
+        if last < 0:
+            raise invalid(f"max_index must be >= 0 but was {last}")
         if last < place:
             raise invalid(f"max_index must be >= index, but {last} < {place}")
-        out[i] = philox.shuffled_index(place, int(seeds[i, 0]) % 2**32, int(seeds[i, 1]) % 2**32, last)
+        out[i] = philox.shuffled_index(place, tuple([int(word) % 2**32 for word in seeds[i]]), rounds, last)
     return out[0] if single else out
+
+
+@public("random_index_shuffle")
+def random_index_shuffle(
+    index: TensorLike, seed: TensorLike, max_index: TensorLike, rounds: int = 4, name: str | None = None
+) -> Any:
+    """`random.experimental.index_shuffle` by a seed of three numbers. i[], i[3], i[] -> i[].
+
+    rounds: how often each index is encrypted, an even number from 2 to 256. Raises: InvalidArgumentError for another
+    one, and an index outside. Source: tf.random_index_shuffle.
+    """
+    if rounds < 2 or rounds % 2 or rounds > _MOST_ROUNDS:
+        raise invalid(f"rounds must be an even number from 2 to {_MOST_ROUNDS}, got {rounds}")
+    index = as_tensor(index)
+    return index_shuffle_p(index, as_tensor(seed), as_tensor(max_index, index.dtype), rounds=rounds)
 
 
 @public("random.experimental.index_shuffle")
@@ -241,5 +261,10 @@ def index_shuffle(index: TensorLike, seed: TensorLike, max_index: TensorLike) ->
     index outside. Source: tf.random.experimental.index_shuffle; the cipher: Beaulieu et al., "The SIMON and SPECK
     families of lightweight block ciphers" (2013).
     """
-    index = as_tensor(index)
-    return index_shuffle_p(index, as_tensor(seed), as_tensor(max_index, index.dtype))
+    words = as_tensor(seed)
+    if words.shape.rank and words.shape[-1] not in (2, None):
+        raise invalid(
+            f"Seed must be a vector of size [2] or a matrix of size [n, 2], got {shape_text(tuple(words.shape))}."
+        )
+    batch = [[0, 0]] * ((words.shape.rank or 1) - 1)
+    return random_index_shuffle(index, pad(words, [*batch, [1, 0]], constant_values=_FIRST_WORD), max_index)

@@ -543,7 +543,9 @@ def string_format_p(*inputs: Array, template: str, placeholder: str, summarize: 
     """A text with tensors in the places that are held for them. t[*s]... -> string[]."""
     texts = template.split(placeholder)
     shown = [tensor_text(x, summarize) for x in inputs]
-    return np.array("".join(a + b for a, b in zip(texts, [*shown, ""], strict=True)).encode(), object)
+    return np.array(
+        "".join(a + b for a, b in zip(texts, [*shown, ""], strict=True)).encode(errors="surrogateescape"), object
+    )
 
 
 @public("strings.format")

@@ -207,3 +207,18 @@ class MultiWorkerMirroredStrategy(Strategy):
     @property
     def _own(self) -> range:
         return range(self._rank, self._rank + 1)
+
+
+class ExperimentalMultiWorkerMirroredStrategy(MultiWorkerMirroredStrategy):
+    """MultiWorkerMirroredStrategy with the arguments that it had first.
+
+    communication: a CommunicationImplementation. Raises ValueError for what is none.
+    Source: tf.distribute.experimental.MultiWorkerMirroredStrategy.
+    """
+
+    def __init__(
+        self,
+        communication: CommunicationImplementation | str = CommunicationImplementation.AUTO,
+        cluster_resolver: object = None,
+    ) -> None:
+        super().__init__(cluster_resolver, CommunicationOptions(implementation=communication))

@@ -20,6 +20,7 @@ from fastgraph.saving.checkpoint_rotation import CheckpointManager as Checkpoint
 from fastgraph.saving.checkpoint_state import checkpoints_iterator as checkpoints_iterator
 from fastgraph.saving.checkpoint_state import get_checkpoint_state as get_checkpoint_state
 from fastgraph.saving.checkpoint_state import latest_checkpoint as latest_checkpoint
+from fastgraph.state.coordinator import Coordinator as Coordinator
 from fastgraph.state.moving_averages import ExponentialMovingAverage as ExponentialMovingAverage
 from fastgraph.train import experimental as experimental
 

@@ -307,3 +307,15 @@ def test_files_that_are_written_and_read_and_what_is_known_of_them(tmp_path: Pat
     assert io.gfile.stat(str(tmp_path)).is_directory
     with io.gfile.GFile(path) as file, pytest.raises(tf.errors.PermissionDeniedError, match="isn't open for writing"):
         file.write("x")
+
+
+def test_what_is_told_of_files(tmp_path: Any) -> None:
+    gfile = io.gfile
+    (tmp_path / "file").write_bytes(b"abc")
+    told = gfile.stat(str(tmp_path / "file"))
+    assert (told.length, told.is_directory) == (3, False) == (told.st_size, gfile.isdir(str(tmp_path / "file")))
+    assert told.mtime_nsec == (tmp_path / "file").stat().st_mtime_ns and gfile.stat(str(tmp_path)).is_directory
+    gfile.mkdir(str(tmp_path / "folder"))
+    gfile.mkdir(str(tmp_path / "folder"))  # it is there: nothing to do
+    with pytest.raises(errors.NotFoundError):
+        gfile.mkdir(str(tmp_path / "no" / "folder"))

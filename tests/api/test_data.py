@@ -144,6 +144,29 @@ def test_generator_of_pairs() -> None:
     assert int(dataset.cardinality()) == tf.data.UNKNOWN_CARDINALITY
 
 
+@pytest.mark.parametrize(
+    ("value", "dtype", "wanted"),
+    [
+        (1.5, tf.int32, None),
+        (1, tf.bool, None),
+        (True, tf.uint8, None),
+        (1j, tf.float32, None),
+        (tf.constant(1.0), tf.int32, None),
+        (1, tf.float32, 1.0),
+        (True, tf.int32, 1),
+        (np.float64(1.5), tf.int32, 1),
+        (np.array(2), tf.float32, 2.0),
+    ],
+)
+def test_generators_yield_numbers_of_the_kind_that_is_wanted(value: Any, dtype: Any, wanted: Any) -> None:
+    dataset = Dataset.from_generator(lambda: iter([value]), dtype)
+    if wanted is not None:
+        assert plain(dataset) == [wanted]
+        return
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        plain(dataset)
+
+
 def test_generator_with_shapes_a_signature_and_arguments() -> None:
     assert Dataset.from_generator(lambda: [1], tf.int64, tf.TensorShape([])).element_spec == SCALAR
     signature = {"a": tf.TensorSpec((), tf.int32), "b": tf.TensorSpec((None,), tf.float32)}

@@ -114,6 +114,15 @@ def test_print_of_sparse_tensors_and_of_dimensions_within_rows(capsys: Any) -> N
         )
 
 
+def test_letters_that_are_not_to_be_seen_and_bytes_that_are_no_text(tmp_path: Any) -> None:
+    words = fg.constant([b"a\0b", b"\n\t\"'\\", b"\xff\x01\x7f", "é".encode()])
+    shown = b'["a\\000b" "\\n\\t\\"\\\'\\\\" "\xff\\001\\177" "\xc3\xa9"]'
+    assert fg.strings.format("{}", words).numpy() == shown
+    fg.print(words, output_stream=f"file://{tmp_path}/text")
+    fg.print(words[2], output_stream=f"file://{tmp_path}/text")
+    assert (tmp_path / "text").read_bytes() == shown + b"\n\xff\x01\x7f\n"
+
+
 def test_graphs_print_on_every_call_in_order(capsys: Any) -> None:
     @fg.function
     def f(x: Any) -> Any:

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -165,3 +166,14 @@ def test_a_tf_config_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) ->
             resolver()
     monkeypatch.setenv("TF_CONFIG", '{"task": {"type": "worker", "index": "1"}}')
     assert resolver().task_id == 1
+
+
+def test_the_older_strategy_takes_how_to_communicate_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    older = fg.distribute.experimental.MultiWorkerMirroredStrategy
+    monkeypatch.setattr(fg.distribute.MultiWorkerMirroredStrategy, "__init__", lambda self, *args: seen.append(args))
+    older(fg.distribute.experimental.CollectiveCommunication.RING)
+    older(cluster_resolver=3, communication=fg.distribute.experimental.CommunicationImplementation.AUTO)
+    assert [(resolver, options.implementation.name) for resolver, options in seen] == [(None, "RING"), (3, "AUTO")]
+    with pytest.raises(ValueError, match="implementation"):
+        older(3)

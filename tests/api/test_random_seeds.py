@@ -182,3 +182,24 @@ def test_the_streams_of_a_generator() -> None:
 def test_what_is_no_global_seed(seed: Any) -> None:
     with pytest.raises(TypeError, match="Expected int for argument 'seed' not"):
         fg.random.set_seed(seed)
+
+
+def test_indices_are_shuffled_by_tensorflows_rounds() -> None:
+    def places(rounds: int) -> list[int]:
+        seed, last = fg.constant([123456, 789, 42], fg.uint32), fg.constant(10**9, fg.int64)
+        return [int(fg.random_index_shuffle(fg.constant(i, fg.int64), seed, last, rounds)) for i in range(3)]
+
+    assert places(4) == [773515218, 784264817, 777577705]
+    assert places(8) == [282184248, 393810102, 542923923]
+    assert places(64) == [615592479, 939232029, 63230181]
+    assert fg.random_index_shuffle([0, 1], [[1, 2, 3], [4, 5, 6]], 3).numpy().tolist() == [2, 1]
+    raw = fg.raw_ops.RandomIndexShuffle(index=fg.range(10), seed=[498247692, 5, 8], max_index=9)
+    assert raw.numpy().tolist() == fg.random.experimental.index_shuffle(fg.range(10), [5, 8], 9).numpy().tolist()
+    for call, text in (
+        (lambda: fg.random_index_shuffle(0, [1, 2, 3], 5, rounds=3), "even number"),
+        (lambda: fg.random_index_shuffle(0, [1, 2], 5), r"vector of size \[3\]"),
+        (lambda: fg.random.experimental.index_shuffle(0, [1, 2, 3], 5), r"vector of size \[2\]"),
+        (lambda: fg.random.experimental.index_shuffle(0, [1, 2], -1), "max_index must be >= 0"),
+    ):
+        with pytest.raises(fg.errors.InvalidArgumentError, match=text):
+            call()

@@ -506,3 +506,8 @@ def test_the_shape_is_what_is_known_of_each_extent() -> None:
         return fg.sparse.to_dense(sparse)
 
     assert f(fg.ones([2, 3])).shape == [2, 3, 3] and seen == [[None, 3, 3]]
+
+
+def test_a_mask_of_slices_whose_indices_are_a_list() -> None:
+    left = fg.sparse.mask(fg.IndexedSlices(fg.ones([2, 2]), [0, 3]), [3])
+    assert left.indices.numpy().tolist() == [0] and left.values.shape == [1, 2]

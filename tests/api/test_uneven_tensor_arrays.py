@@ -91,6 +91,22 @@ def test_taken_from_tensors(tier: str) -> None:
 
 
 @TIERS
+def test_pieces_whose_number_and_lengths_only_a_run_knows(tier: str) -> None:
+    def f(x: Any, lengths: Any, n: Any) -> Any:
+        grown = fg.TensorArray(fg.float32, 0, dynamic_size=True, infer_shape=False).split(x, lengths)
+        alike = fg.TensorArray(fg.float32, n).split(x, lengths)
+        return grown.read(1), grown.concat(), grown.size(), alike.read(0)
+
+    x = np.arange(8.0, dtype="float32").reshape(4, 2)
+    last, whole, size, first = run(f, tier, fg.constant(x), fg.constant([3, 1]), fg.constant(2))
+    assert np.array_equal(last, x[3:]) and np.array_equal(whole, x) and int(size) == 2 and np.array_equal(first, x[:3])
+    with pytest.raises(fg.errors.InvalidArgumentError, match="dynamically resizeable"):
+        run(f, tier, fg.constant(x), fg.constant([1, 2, 1]), fg.constant(2))
+    with pytest.raises(fg.errors.InvalidArgumentError, match="sum of lengths"):
+        run(f, tier, fg.constant(x), fg.constant([3, 2]), fg.constant(2))
+
+
+@TIERS
 @pytest.mark.slow
 def test_derivatives_of_rows_of_different_lengths(tier: str) -> None:
     def f(x: Any) -> Any:

@@ -7,6 +7,7 @@ import gc
 import pickle
 import threading
 import weakref
+from typing import Any
 
 import numpy as np
 import pytest
@@ -448,3 +449,17 @@ def test_an_update_is_in_place_only_while_nothing_else_sees_the_memory():
             w.assign_add(fg.cast([1, 2], dtype))
             w.assign_sub(fg.cast([3, 3], dtype))
         assert w.numpy().tolist() == [1, 4], dtype
+
+
+def test_a_variable_made_in_a_function_has_the_extents_that_the_trace_knows() -> None:
+    held: list[Any] = []
+
+    @fg.function(input_signature=[fg.TensorSpec([None], fg.int64)])
+    def total(x: Any) -> Any:
+        if not held:
+            held.append(fg.Variable(x))
+        return fg.reduce_sum(held[0])
+
+    assert int(total([1, 2, 3])) == 6 and held[0].shape.as_list() == [None]
+    held[0].assign([1, 2, 3, 4])
+    assert int(total([0])) == 10

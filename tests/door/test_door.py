@@ -616,3 +616,52 @@ def test_what_libraries_import_and_do_not_need_is_there_or_says_so() -> None:
     )
     assert none.startswith("AttributeError: module ") and "has no attribute 'constant'" in none
     assert labels == "ValueError: The metric /a/c has the labels one, two; got 1 value(s)."
+
+
+def test_tests_and_layers_written_in_terms_of_tensorflows_modules(tmp_path: Path) -> None:
+    script = tmp_path / "inner.py"
+    script.write_text(
+        textwrap.dedent("""
+        import unittest
+        import numpy as np
+        from tensorflow.python.client import device_lib
+        from tensorflow.python.eager import backprop, def_function
+        from tensorflow.python.framework import constant_op, dtypes, errors, ops, tensor_util, test_util
+        from tensorflow.python.keras.layers import Dense
+        from tensorflow.python.lib.io import file_io
+        from tensorflow.python.ops import array_ops, check_ops, init_ops, math_ops, nn_ops, random_ops, variables
+        from tensorflow.python.platform import test
+        from tensorflow.python.util import compat, nest
+        from tensorflow.python.util.compat import collections_abc
+
+        class Case(test_util.TensorFlowTestCase):
+            @test_util.run_in_graph_and_eager_modes
+            def test_sum(self):
+                with self.cached_session(), test_util.use_gpu():
+                    x = constant_op.constant([[1.0, -2.0], [3.0, 4.0]])
+                    self.assertAllEqual(self.evaluate(math_ops.reduce_sum(x, axis=1)), [-1.0, 7.0])
+
+            @test_util.run_v1_only("b/1")
+            def test_graphs(self):
+                raise AssertionError
+
+        x = constant_op.constant([[1.0, -2.0]])
+        print(array_ops.expand_dims(x, -1).shape, math_ops.cast(x, dtypes.int32).numpy().tolist())
+        print(nn_ops.softmax(x).shape, isinstance(x, ops.Tensor), tensor_util.constant_value(x).tolist())
+        print(device_lib.list_local_devices()[0].device_type, compat.as_bytes("x"), nest.flatten({"a": [1]}))
+        file_io.write_string_to_file("FILE", "text")
+        print(file_io.read_file_to_string("FILE"), file_io.file_exists("FILE"), file_io.FileIO("FILE", "rb").read())
+        print(issubclass(collections_abc.Sequence, collections_abc.Sized), Dense(2)(x).shape)
+        done = unittest.main(argv=["x"], exit=False, verbosity=0).result
+        print(done.testsRun, len(done.skipped), len(done.errors) + len(done.failures), test.TestCase is not None)
+        """).replace("FILE", str(tmp_path / "file"))
+    )
+    done = run(str(script), TF_USE_LEGACY_KERAS="0")
+    assert done.stdout.splitlines() == [
+        "(1, 2, 1) [[1, -2]]",
+        "(1, 2) True [[1.0, -2.0]]",
+        "CPU b'x' [1]",
+        "text True b'text'",
+        "True (1, 2)",
+        "3 2 0 True",  # test_session is skipped too
+    ], done.stdout + done.stderr

@@ -166,9 +166,17 @@ def test_graphs_are_pruned() -> None:
     assert numbers(wrapped.prune(["x:0"], {"y": "y:0"})(fg.constant([4.0]))["y"]) == [8.0]
 
 
+def test_placeholders_are_named_in_scopes_and_pruned_by_their_own_names() -> None:
+    with fg.Graph().as_default(), fg.name_scope("q"):
+        assert v1.placeholder(fg.float32, [None], name="p").name == "q/p:0"
+    wrapped = v1.wrap_function(lambda x: x * 2.0 + 1.0, [fg.TensorSpec([], fg.float32)])
+    assert numbers(wrapped.prune(wrapped.inputs, wrapped.outputs[0])(fg.constant(4.0))) == 9.0
+
+
 # ---- raw operations -------------------------------------------------------------------------------------------------
 
 raw = fg.raw_ops
+P = [[[[0.0], [1.0]], [[2.0], [3.0]]]]
 RAW: list[tuple[Any, Any]] = [
     (lambda: raw.AddV2(x=[1, 2], y=3), [4, 5]),
     (lambda: raw.MatMul(a=X, b=X, transpose_b=True), [[5.0, 11.0], [11.0, 25.0]]),
@@ -185,6 +193,18 @@ RAW: list[tuple[Any, Any]] = [
     (lambda: raw.ReluGrad(gradients=[1.0, 1.0], features=[-1.0, 1.0]), [0.0, 1.0]),
     (lambda: raw.ShapeN(input=[[1], [[1, 2]]])[1], [1, 2]),
     (lambda: raw.SparseSegmentSum(data=X, indices=[0, 1], segment_ids=[0, 0]), [[4.0, 6.0]]),
+    (lambda: raw.MaxPoolV2(input=P, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID"), [[[[3.0]]]]),
+    (
+        lambda: raw.MaxPoolGradV2(
+            orig_input=P,
+            orig_output=[[[[3.0]]]],
+            grad=[[[[5.0]]]],
+            ksize=[1, 2, 2, 1],
+            strides=[1, 2, 2, 1],
+            padding="VALID",
+        ),
+        [[[[0.0], [0.0]], [[0.0], [5.0]]]],
+    ),
     (lambda: raw.StringLower(input=["AB"]), [b"ab"]),
 ]
 

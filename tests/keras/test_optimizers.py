@@ -394,3 +394,9 @@ def test_an_optimizer_that_sets_its_own_rate(staged: bool) -> None:
     assert Heavy(0.25).learning_rate.numpy() == 0.25
     with pytest.raises(AttributeError, match="_learning_rate"):
         _ = Optimizer("bare").learning_rate
+
+
+def test_a_function_of_nothing_is_the_learning_rate() -> None:
+    optimizer, v = SGD(lambda: 0.5), fg.Variable(1.0)
+    optimizer.apply_gradients([(fg.constant(1.0), v)])
+    assert float(v) == 0.5 == float(optimizer.learning_rate) == optimizer.get_config()["learning_rate"]

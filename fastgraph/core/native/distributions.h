@@ -193,20 +193,24 @@ static void fg_normals_between(fg_blocks *s, double mean, double deviation, doub
     }
 }
 
-/* Where `index` goes in a permutation of 0 ... last: encrypted by four rounds of Simon (Beaulieu et al. 2013) again and
- * again, until it is one of them. */
-static uint64_t fg_shuffled_index(uint64_t index, uint32_t first, uint32_t second, uint64_t last) {
+#define FG_SIMON_SEQUENCE 0xEF5ull /* the bits that tell the rounds apart, the first one lowest, as TensorFlow has them */
+
+/* Where `index` goes in a permutation of 0 ... last: encrypted by `rounds` rounds (256 at most) of Simon (Beaulieu et
+ * al. 2013) again and again, until it is one of them. */
+static uint64_t fg_shuffled_index(uint64_t index, const uint32_t word[3], int rounds, uint64_t last) {
     int bits = 16;
     while (bits < 64 && last > 1 && (last - 1) >> bits) bits += 2;
     const int half = bits / 2;
     const uint64_t mask = ((uint64_t)1 << half) - 1;
 #define FG_TURN(x, by) (((x) << (by) | (x) >> (half - (by))) & mask)
-    uint64_t keys[4] = {498247692u & mask, first & mask, second & mask, 0};
-    const uint64_t newest = keys[2];
-    keys[3] = (0xFFFFFFFCu & mask) ^ 1 ^ keys[0] ^ FG_TURN(newest, half - 3) ^ FG_TURN(newest, half - 4);
+    uint64_t keys[256] = {word[0] & mask, word[1] & mask, word[2] & mask};
+    for (int i = 3; i < rounds; i++) {
+        const uint64_t newest = keys[i - 1], turn = i < 66 ? FG_SIMON_SEQUENCE >> (i - 3) & 1 : 0;
+        keys[i] = (0xFFFFFFFCu & mask) ^ turn ^ keys[i - 3] ^ FG_TURN(newest, half - 3) ^ FG_TURN(newest, half - 4);
+    }
     do {
         uint64_t left = index >> half & mask, right = index & mask;
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < rounds; i++) {
             const uint64_t next = left ^ (FG_TURN(right, 1) & FG_TURN(right, 8)) ^ FG_TURN(right, 2) ^ keys[i];
             left = right;
             right = next;

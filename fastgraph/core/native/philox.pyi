@@ -27,7 +27,7 @@ def gamma_slope(alpha: Any, x: Any) -> ndarray:
 def permuted(state: ndarray, n: int) -> ndarray:
     """0 ... n - 1 in random order, by exchanging each with one that follows or itself. i64[3] -> i64[n]."""
 
-def shuffled_index(index: int, first: int, second: int, last: int) -> int:
+def shuffled_index(index: int, seed: tuple[int, ...], rounds: int, last: int) -> int:
     """Place of `index` in a random order of 0 ... last, which a key of two words chooses."""
 
 def scrambled(first: int, second: int) -> ndarray:

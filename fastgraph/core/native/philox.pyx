@@ -29,7 +29,7 @@ cdef extern from "core/native/distributions.h" nogil:
     void fg_normals_between(fg_blocks* s, double mean, double deviation, double low, double high, double* out,
                             int64_t n, int64_t stride)
     double fg_gamma_slope(double a, double x)
-    uint64_t fg_shuffled_index(uint64_t index, uint32_t first, uint32_t second, uint64_t last)
+    uint64_t fg_shuffled_index(uint64_t index, const uint32_t *word, int rounds, uint64_t last)
 
 cnp.import_array()
 
@@ -193,10 +193,11 @@ def permuted(state, Py_ssize_t n):
     return out
 
 
-def shuffled_index(uint64_t index, uint32_t first, uint32_t second, uint64_t last):
-    """Place of `index` in the permutation of 0 ... last that a seed of two numbers says."""
+def shuffled_index(uint64_t index, tuple seed, int rounds, uint64_t last):
+    """Place of `index` in the permutation of 0 ... last that a seed of three numbers says."""
+    cdef uint32_t[3] word = [seed[0], seed[1], seed[2]]
     with nogil:
-        index = fg_shuffled_index(index, first, second, last)
+        index = fg_shuffled_index(index, word, rounds, last)
     return index
 
 

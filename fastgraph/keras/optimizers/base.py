@@ -33,6 +33,15 @@ from fastgraph.state.variable import Variable, VariableAggregation
 Rate = float | Callable[[Any], Any]
 
 
+def _takes_nothing(function: Callable[..., Any]) -> bool:
+    """Whether a function is called without arguments: that it gives a number, once, and none for each step."""
+    try:
+        inspect.signature(function).bind()
+    except TypeError:
+        return False
+    return True
+
+
 class CallableList(list[Variable]):
     """A list that may be called: `optimizer.variables` was a method once."""
 
@@ -108,10 +117,13 @@ class Optimizer(Arguments, Trackable):
         self._take(given)
 
     def _build_learning_rate(self, learning_rate: Rate) -> Variable | Callable[[Any], Any]:
-        """Return what `_learning_rate` keeps: a Variable, or a function of the step as it is."""
-        if callable(learning_rate):
+        """Return what `_learning_rate` keeps: a Variable, also of what a function of nothing gives, or a function of
+        the step as it is.
+        """
+        if callable(learning_rate) and not _takes_nothing(learning_rate):
             return learning_rate
-        return Variable(learning_rate, name="learning_rate", dtype=float32, trainable=False)
+        start: Any = learning_rate
+        return Variable(start, name="learning_rate", dtype=float32, trainable=False)
 
     def _var_key(self, variable: Variable) -> int:
         """Return the key of a Variable in `_index_dict`."""
