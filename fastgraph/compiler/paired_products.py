@@ -26,7 +26,7 @@ _NARROW = ("int8", "uint8", "int16")
 
 
 def is_paired(node: Node) -> bool:
-    """Whether the product is computed in pairs."""
+    """Return whether the product is computed in pairs."""
     if node.op.name != "matmul" or not (there := pair_products()):
         return False
     dtype = node.outputs[0].aval.dtype.name
@@ -41,7 +41,7 @@ def is_paired(node: Node) -> bool:
 
 
 def _is_narrow(value: Value) -> bool:
-    """Whether what is known of a tensor of int32 says that int16 holds it."""
+    """Return whether what is known of a tensor of int32 says that int16 holds it."""
     node = value.node
     if node.op.name == "const":
         held = as_array(node.attrs["value"])

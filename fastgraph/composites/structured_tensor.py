@@ -106,7 +106,7 @@ class StructuredTensor(BatchableExtensionType):
 
         @property
         def rank(self) -> int:
-            """How many axes there are."""
+            """Number of axes."""
             return len(self._ragged_shape._row_partitions) + int(self._ragged_shape._inner_shape.shape[0])
 
         @property
@@ -186,7 +186,7 @@ class StructuredTensor(BatchableExtensionType):
 
     @property
     def rank(self) -> int:
-        """How many axes there are."""
+        """Number of axes."""
         return int(self._ragged_shape.rank)
 
     @property
@@ -196,7 +196,7 @@ class StructuredTensor(BatchableExtensionType):
 
     @property
     def row_partitions(self) -> tuple[RowPartition, ...]:
-        """How all structures are cut into rows, those into rows again, ...: one for each axis but the first."""
+        """Rows into which all structures are cut, those into rows again, ...: one for each axis but the first."""
         return tuple(_partitions_of_shape(self._ragged_shape))
 
     def nrows(self) -> Tensor | None:

@@ -272,7 +272,7 @@ def _as_dtype(value: object, dtype: DType) -> Any:
 
 
 def _holds(dtype: DType, given: DType) -> bool:
-    """Whether Python's numbers, which are tensors of the dtype `given` by themselves, are numbers of `dtype`."""
+    """Return whether Python's numbers, which are tensors of the dtype `given` by themselves, are numbers of `dtype`."""
     if given.is_bool:
         return dtype.is_floating or dtype in (int32, int64)
     if given.is_integer:

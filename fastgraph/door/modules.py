@@ -95,7 +95,7 @@ def find(full: str) -> types.ModuleType | None:
 
 
 def _is_inner_keras(path: str) -> bool:
-    """Whether a path is in the old copy of Keras that TensorFlow keeps inside: what tf.keras is stands for it."""
+    """Return whether a path is in the old copy of Keras inside TensorFlow: what tf.keras is stands for it."""
     return f"{path}.".startswith("python.keras.")
 
 

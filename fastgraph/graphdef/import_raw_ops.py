@@ -228,7 +228,7 @@ def _counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _sparse_counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """How often each number is there, of a vector or of the rows of a matrix, where it is there at all."""
+    """Counts of each number, of a vector or of the rows of a matrix, where it is there at all."""
     values, weights = inputs
     limits = {key: None if attrs.get(key, -1) < 0 else attrs[key] for key in ("minlength", "maxlength")}
     held = None if weights.shape.num_elements() == 0 else weights

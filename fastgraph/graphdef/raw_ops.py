@@ -181,7 +181,7 @@ def results_of(op: str) -> tuple[Argument, ...] | None:
 
 
 def is_public(op: str) -> bool:
-    """Whether a public function computes an operation."""
+    """Return whether a public function computes an operation."""
     return op in _tables().public
 
 

@@ -183,7 +183,7 @@ def _bound(trace: GraphTrace, held: Any) -> Any:
 
 
 def _owners(structure: Any) -> list[Any]:
-    """For each tensor of a structure of specs the spec of the dataset or iterator whose handle it is, or None."""
+    """Return the spec of the dataset or iterator whose handle each tensor of a structure of specs is, or None."""
     found = []
     for leaf in nesting.flatten(structure):
         owner = leaf if isinstance(leaf, TypeSpec) and hasattr(leaf, "element_spec") else None

@@ -33,7 +33,7 @@ class Coordinator:
 
     @property
     def joined(self) -> bool:
-        """Whether `join` has been called."""
+        """True once `join` has been called."""
         return self._joined
 
     def request_stop(self, ex: BaseException | tuple[Any, ...] | None = None) -> None:

@@ -23,7 +23,7 @@ CHUNKS = 16
 
 
 def fits(g: Geometry) -> bool:
-    """Whether a convolution is of this kind."""
+    """Return whether a convolution is of this kind."""
     taps = math.prod(g.window)
     return g.rank == 2 and g.c == g.f == 1 and taps <= TAPS and (g.groups < FULL or taps > UNROLLED)
 

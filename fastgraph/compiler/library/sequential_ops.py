@@ -227,7 +227,7 @@ def _part(text: Text, extent: str, unit: str, parts: int) -> str:
 
 
 def _columns(value: Value, first: int) -> int | None:
-    """How many elements a slice has, where that is known: of the axes from `first` on."""
+    """Number of elements of a slice, where that is known: of the axes from `first` on."""
     dims = (value.aval.shape or (None,))[first:]
     return None if None in dims else math.prod([n or 0 for n in dims])
 

@@ -141,7 +141,7 @@ def _is_number(value: Value) -> bool:
 
 
 def _moves(node: Node, same: set[Value]) -> bool:
-    """Whether a node may run once, before the loop: it cannot fail, and gives no more elements than it takes."""
+    """Return whether a node may run once, before the loop: it cannot fail, and gives no more elements than it takes."""
     if not all(v in same or v.node.op.name == "const" for v in node.inputs):
         return False
     if not all(v.aval.is_static for v in (*node.inputs, *node.outputs)):

@@ -34,7 +34,7 @@ Rate = float | Callable[[Any], Any]
 
 
 def _takes_nothing(function: Callable[..., Any]) -> bool:
-    """Whether a function is called without arguments: that it gives a number, once, and none for each step."""
+    """Return whether a function is called without arguments: that it gives a number, once, and none for each step."""
     try:
         inspect.signature(function).bind()
     except TypeError:
