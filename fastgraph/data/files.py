@@ -160,7 +160,7 @@ class GFile:
 
 
 class FileStatistics(NamedTuple):
-    """What is known of a file. Source: what tf.io.gfile.stat returns."""
+    """The size and time of a file. Source: what tf.io.gfile.stat returns."""
 
     length: int
     mtime_nsec: int
