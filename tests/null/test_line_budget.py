@@ -138,12 +138,12 @@ BUDGET: tuple[tuple[int, str], ...] = (
     ),
     (158_300, "memory kept above 512 MB, filters in panels, gradients of filters shared by entries"),
     (
-        159_100,
-        "pictures, boxes, sets and characters in SavedModels, datasets given to loaded functions, files on request",
-    ),
-    (
         158_550,
         "CentralStorageStrategy and its Variables; replicas that make other Variables are refused, as in TensorFlow",
+    ),
+    (
+        159_200,
+        "pictures, boxes, sets and characters in SavedModels, datasets given to loaded functions, files on request",
     ),
 )
 
