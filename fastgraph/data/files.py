@@ -161,7 +161,7 @@ class GFile:
 
 
 class FileStatistics(NamedTuple):
-    """Size in bytes and time of the last change of a file, in ns since 1970, and whether it is a directory."""
+    """The size and time of a file. Source: what tf.io.gfile.stat returns."""
 
     length: int
     mtime_nsec: int

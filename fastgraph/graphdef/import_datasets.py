@@ -171,7 +171,7 @@ def _cache(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> A
 
 
 def _of_files(function: str) -> Make:
-    """Elements of files, one after the other: their names, how they are packed, what helps."""
+    """The contents of files, one after the other: their names, how they are packed, what helps."""
 
     def make(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         packed = fixed_text(inputs[1], f"Node '{name}': how files are packed").decode()

@@ -271,6 +271,10 @@ def _greedy(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return [*_parts(decoded), score]
 
 
+def _primitive(function: Any) -> Any:
+    return function.primitive
+
+
 def _columns(name: str, inputs: list[Any], attrs: dict[str, Any], n_last: int) -> list[Any]:
     """Columns of features as indices, values and shape, one after the other. Raises for dense ones."""
     n = attrs["N"]
@@ -285,7 +289,7 @@ def _crossed(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     if not attrs["hashed_output"]:
         raise NotFoundError(None, None, f"Node '{name}': a cross of this kind that is not hashed has no equal here")
     said = {"num_buckets": attrs["num_buckets"], "key": attrs["hash_key"]}
-    return bind_named(name, sparse_sets.cross_hashed_p.primitive, tuple(_columns(name, inputs, attrs, 0)), said)
+    return bind_named(name, _primitive(sparse_sets.cross_hashed_p), tuple(_columns(name, inputs, attrs, 0)), said)
 
 
 def _crossed_texts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -298,7 +302,7 @@ def _crossed_texts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 def _beams(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     if attrs.get("merge_repeated", True):
         raise NotFoundError(None, None, f"Node '{name}': beams whose repeated labels are merged have no equal here")
-    found = bind_named(name, ctc_decoders.ctc_beam_search_p.primitive, tuple(inputs), {
+    found = bind_named(name, _primitive(ctc_decoders.ctc_beam_search_p), tuple(inputs), {
         "beam_width": attrs["beam_width"], "top_paths": attrs["top_paths"],
     })  # fmt: skip
     *paths, scores = found

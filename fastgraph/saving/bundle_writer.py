@@ -152,7 +152,7 @@ class BundleWriter:
             self.discard()
             raise
 
-    def finish(self, then: Callable[[], object] | None = None) -> None:
+    def finish(self, then: Callable[[], None] | None = None) -> None:
         """Make the bundle be there, on the disk, at once and whole. `then` is called as soon as it is there."""
         if self._file >= 0:
             self.prepare()

@@ -6,6 +6,7 @@ all of the new one is on the disk; the same objects give the same bytes.
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 from collections import namedtuple
@@ -139,7 +140,7 @@ class _Saver:
                 self._write_assets(names, beside)
                 self._write(files.FINGERPRINT_FILENAME, serialized(_fingerprint(saved, content)), beside)
                 self._write(files.SAVED_MODEL_FILENAME_PB, content, beside)
-                writer.finish(then=lambda: [os.replace(path + _BESIDE, path) for path in beside])
+                writer.finish(then=functools.partial(_put, beside))
                 sync_folder(os.path.join(self.path, files.SAVED_MODEL_FILENAME_PB))
             except BaseException:
                 for path in beside:
@@ -336,6 +337,12 @@ class _Saver:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+
+
+def _put(paths: list[str]) -> None:
+    """Put files in their places."""
+    for path in paths:
+        os.replace(path + _BESIDE, path)
 
 
 def _path(asset: Asset) -> str:
