@@ -18,13 +18,14 @@ from fastgraph.composites.composite_values import RaggedTensorValue
 from fastgraph.composites.composite_values import SparseTensorValue as SparseTensorValue
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.logger import get_logger
+from fastgraph.core.base.shapes import Aval, ShapeLike, as_dims
 from fastgraph.core.base.shapes import Dimension as Dimension
-from fastgraph.core.base.shapes import ShapeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import current_trace
 from fastgraph.data.iterators import OwnedIterator
 from fastgraph.data.sources import Cursor, Source, generator_spec
 from fastgraph.errors import NotBuiltError
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.graphdef.func_graph import placeholder as placeholder
 from fastgraph.ops.random_states import generators
 from fastgraph.state.variable import Variable
@@ -198,8 +199,17 @@ def colocate_with(op: Any, ignore_existing: bool = False) -> Any:
 
 
 def placeholder_with_default(input: TensorLike, shape: ShapeLike, name: str | None = None) -> Any:
-    """Return a tensor of a graph that is `input` where nothing is fed: there is no feeding, so it is `input`."""
-    return tf.ensure_shape(tf.identity(input, name=name), shape)
+    """Return a tensor of a graph that is `input` where nothing is fed: there is no feeding, so it is `input`.
+
+    In a graph all that is known of it is its dtype and `shape`. Raises ValueError for an input of another shape.
+    """
+    given = tf.convert_to_tensor(input)
+    if not given.shape.is_compatible_with(shape):
+        raise ValueError(f"placeholder_with_default: an input of shape {given.shape} has not the shape {shape}")
+    found = tf.identity(given, name=name or "PlaceholderWithDefault")
+    if isinstance(found, SymbolicTensor):
+        found.value.aval = Aval(found.dtype, as_dims(shape))
+    return found
 
 
 def sparse_placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> Any:

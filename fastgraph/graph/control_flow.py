@@ -378,11 +378,11 @@ def while_loop(
         raise TypeError("'body' must be callable.")
     if not isinstance(loop_vars, list | tuple):
         raise TypeError(f"loop_vars must be a list or tuple of loop variables, not {loop_vars!r}")
+    if not loop_vars:
+        raise ValueError("'loop_vars' must be provided.")
     trace = current_trace()
     if trace is None:
         return _eager_while(cond, body, loop_vars, maximum_iterations)
-    if not loop_vars:
-        raise ValueError("'loop_vars' must be provided.")
     start = converted(loop_vars)
     if any(map(_is_open, nesting.flatten(start))):
         _close(start, _traced_once(trace, body, start))

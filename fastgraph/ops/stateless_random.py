@@ -195,16 +195,17 @@ def _infer_index_shuffle(index: Aval, seed: Aval, max_index: Aval, rounds: int) 
     infer=_infer_index_shuffle,
     groups=("T", "S", "T"),
     dtypes={"T": _INDICES, "S": _INDICES},
-    samples=lambda: [((np.arange(10, dtype=t), np.array([7, 5, 8], t), np.array(9, t)), {}) for t in _INDICES.split()],
+    samples=lambda: [
+        ((np.arange(10, dtype=t), np.array([7, 5, 8], t), np.array(9, t)), {"rounds": 4}) for t in _INDICES.split()
+    ],
     error_samples=lambda: [
-        misuse("max_index must be >= index, but 3 < 5", np.array(5), np.array([1, 2, 3]), np.array(3)),
-        misuse("index must be >= 0 but was -1", np.array(-1), np.array([1, 2, 3]), np.array(3)),
-        misuse(
-            r"Seed must be a vector of size \[3\] or a matrix of size \[1, 3\] but got \[2\]",
-            np.array(1),
-            np.array([1, 2]),
-            np.array(3),
-        ),
+        misuse(text, *map(np.array, inputs), rounds=4)
+        for text, *inputs in (
+            ("max_index must be >= index, but 3 < 5", 5, [1, 2, 3], 3),
+            ("index must be >= 0 but was -1", -1, [1, 2, 3], 3),
+            ("max_index must be >= 0 but was -1", 0, [1, 2, 3], -1),
+            (r"Seed must be a vector of size \[3\] or a matrix of size \[1, 3\] but got \[2\]", 1, [1, 2], 3),
+        )
     ],
     reason="how often a number is encrypted is data",
 )

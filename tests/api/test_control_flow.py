@@ -434,3 +434,8 @@ def test_indices_of_slices_are_int64_where_one_branch_has_them_so() -> None:
             assert slices.indices.dtype == fg.int64
             expected = [0.0, 2.0, 4.0, 0.0, 0.0] if flag == swapped else [1.0, 0.0, 0.0, 2.0, 0.0]
             assert fg.convert_to_tensor(slices).numpy().tolist() == expected
+
+
+def test_a_loop_over_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="'loop_vars' must be provided"):
+        fg.while_loop(lambda: True, lambda: (), ())

@@ -115,7 +115,6 @@ def test_substitute_is_the_same_name_elsewhere() -> None:
     [
         ("no_gradient", "Use fastgraph.stop_gradient instead."),
         ("image.generate_bounding_box_proposals", "Use fastgraph.image.non_max_suppression instead."),
-        ("train.Coordinator", "Use Python's threading and queues instead."),
     ],
 )
 def test_a_substitute_is_kindred_in_words_and_not_in_letters(name: str, advice: str) -> None:

@@ -269,3 +269,18 @@ def test_batch_gather_of_ragged_tensors() -> None:
     params, places = fg.ragged.constant([[5, 6], [7]]), fg.ragged.constant([[1, 1, 0], []], dtype=fg.int64)
     assert v1.batch_gather(params, places).to_list() == [[6, 6, 5], []]
     assert v1.batch_gather([[5, 6], [7, 8]], places).to_list() == [[6, 6, 5], []]
+
+
+def test_a_placeholder_with_a_default_has_the_shape_that_is_said() -> None:
+    with fg.Graph().as_default():
+        b = v1.placeholder_with_default([[1.0, 2.0]], [None, 2], "b")
+        assert b.name == "b:0" and b.shape.as_list() == [None, 2] and fg.get_static_value(b) is None
+        with pytest.raises(ValueError, match="has not the shape"):
+            v1.placeholder_with_default([1.0], [2])
+
+    @fg.function
+    def doubled() -> Any:
+        return v1.placeholder_with_default([1.0, 2.0], None) * 2.0
+
+    assert numbers(doubled()) == [2.0, 4.0] == numbers(v1.placeholder_with_default([1.0, 2.0], [None]) * 2.0)
+    assert doubled.get_concrete_function().outputs[0].shape.rank is None
