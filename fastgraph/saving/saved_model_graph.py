@@ -26,6 +26,8 @@ from fastgraph.state.tracking import Trackable, children_of
 from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
 
 _SHOWN = 5  # names of functions that a warning tells
+#: Functions of models of Keras 2 that only training calls.
+_OF_TRAINING = frozenset(("train_function", "test_function", "predict_function", "train_tf_function"))
 
 
 class Constant:
@@ -47,12 +49,13 @@ class TableFunction:
 class SavedGraph(ObjectGraph):
     """The objects below a root that a SavedModel keeps, with signatures."""
 
-    def __init__(self, root: Any, signatures: SignatureMap) -> None:
+    def __init__(self, root: Any, signatures: SignatureMap, cache: dict[Any, Any]) -> None:
         self.untraced: list[str] = []
         self.constants: dict[int, Any] = {}  # a captured tensor's id -> what stands for it
         self.states: dict[int, Variable] = {}  # of generators that operations have for themselves
         self._known: dict[int, dict[str, Any]] = {}
         self._assets: dict[bytes, Asset] = {}
+        self._cache = cache  # in which objects of Keras 2 keep what they have made for this SavedModel
         super().__init__(root, {"signatures": signatures})
         known = {table_of(value) for value in self.objects}
         hidden = [table for table in self._tables() if table not in known]
@@ -90,7 +93,7 @@ class SavedGraph(ObjectGraph):
             return {}
         found = {}
         if isinstance(value, Trackable | list | tuple | dict):
-            found = {name: _plain(child) for name, child in children_of(value, "savedmodel").items()}
+            found = {name: _plain(child) for name, child in children_of(value, "savedmodel", cache=self._cache).items()}
         found.update(functions_of(value))
         table = table_of(value)
         if table is not None:
@@ -237,7 +240,8 @@ def functions_of(value: Any) -> dict[str, Any]:
             for name, each in vars(cls).items():
                 if isinstance(each, Function):
                     items.append((name, getattr(value, name)))
-        items += list(getattr(value, "__dict__", {}).items())
+        hidden = _OF_TRAINING if hasattr(type(value), "_trackable_saved_model_saver") else ()
+        items += [(name, each) for name, each in getattr(value, "__dict__", {}).items() if name not in hidden]
         try:  # a property of Keras's models
             items.append(("_default_save_signature", getattr(value, "_default_save_signature", None)))
         except (TypeError, ValueError, AttributeError) as error:  # of inputs that are not known
