@@ -152,8 +152,8 @@ def _adam(
     return [var - rate * up / (sqrt(slots[-1]) + epsilon), *slots]
 
 
-def _amsgrad(var: Tensor, m: Tensor, v: Tensor, most: Tensor, *rest: Tensor) -> list[Any]:
-    return _adam(var, m, v, *rest, most=most)
+def _amsgrad(var: Tensor, m: Tensor, v: Tensor, most: Tensor, *rest: Any) -> list[Any]:
+    return _adam(var, m, v, *rest, most=most)  # type: ignore[misc]
 
 
 def _adamax(
@@ -211,8 +211,8 @@ def _rms(
     return [var - speed, *([] if middle is None else [middle]), mean, speed]
 
 
-def _centered(var: Tensor, middle: Tensor, mean: Tensor, speed: Tensor, *rest: Tensor) -> list[Any]:
-    return _rms(var, mean, speed, *rest, middle=middle)
+def _centered(var: Tensor, middle: Tensor, mean: Tensor, speed: Tensor, *rest: Any) -> list[Any]:
+    return _rms(var, mean, speed, *rest, middle=middle)  # type: ignore[misc]
 
 
 def _ftrl(
