@@ -54,6 +54,15 @@ class Run:
         return next((each.deterministic for each in found if getattr(each, "deterministic", None) is not None), True)
 
 
+def draw_orders(source: Source, take: Callable[[Any, Any], object]) -> None:
+    """Draw the orders of the passes that begin together with one over `source`: take(whose, order)."""
+    ahead = [source]
+    for each in ahead:  # which grows
+        ahead += each.at_once()
+        if hasattr(each, "draw"):
+            take(each, each.draw())
+
+
 class Source(Handled):
     """A description of elements: `spec` is what one is like."""
 
@@ -411,11 +420,8 @@ class Cursor(Handled):
     def _begin(self, source: Source) -> None:
         self.source, self._elements, self._run, self._ahead, self._taken = source, None, Run(source), [], 0
         self._orders = [each.order() for each in self._ordered()]  # from where the numbers come
-        ahead = [source]
-        for each in ahead if self._orders else ():  # which grows
-            ahead += each.at_once()
-            if hasattr(each, "draw"):
-                self._run.drawn.setdefault(each, []).append(each.draw())
+        if self._orders:
+            draw_orders(source, lambda each, order: self._run.drawn.setdefault(each, []).append(order))
 
     def _ordered(self) -> list[Any]:
         """The sources below this one that have an order of their own, from the outermost on."""

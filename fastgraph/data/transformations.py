@@ -22,7 +22,7 @@ from fastgraph.data.element_leaves import Dense, batched, kinds_of, sliced, stac
 from fastgraph.data.element_specs import Element, common
 from fastgraph.data.prefetching import Ahead, draws
 from fastgraph.data.random_access import Cut, Table, numbers, rows_of, whole
-from fastgraph.data.sources import INFINITE, UNKNOWN, Chained, Run, Source
+from fastgraph.data.sources import INFINITE, UNKNOWN, Chained, Run, Source, draw_orders
 from fastgraph.errors import FailedPreconditionError, InvalidArgumentError, OpError, OutOfRangeError
 
 MOST_ROWS = 1 << 26  # whose numbers are worth keeping at once
@@ -192,7 +192,8 @@ class Repeat(Counted):
     def elements(self, run: Run) -> Iterator[Element]:
         if self.source.cardinality() == 0:
             return iter(())
-        return itertools.chain.from_iterable(_Passes(self.source, self.count, run, self.source.only_first))
+        passes = _Passes(self.source, self.count, run, self.source.only_first)
+        return itertools.chain.from_iterable(itertools.chain(passes, (self._end() for _ in (None,))))
 
     def table(self, run: Run) -> Table | None:
         first = whole(self.source, run) if self.source.cardinality() > 0 else None
@@ -200,7 +201,14 @@ class Repeat(Counted):
             return None
         more = itertools.repeat(None) if self.count < 0 else itertools.repeat(None, self.count - 1)
         rest = (self.source.table(run).keys for _ in more)  # type: ignore[union-attr]
-        return first.with_keys(itertools.chain(first.keys, itertools.chain.from_iterable(rest)))
+        ended = (self._end() for _ in (None,))
+        return first.with_keys(itertools.chain(first.keys, itertools.chain.from_iterable(itertools.chain(rest, ended))))
+
+    def _end(self) -> Iterator[Any]:
+        """After the last of several passes: TensorFlow has begun another, not of a shuffle, with which it is one."""
+        if self.count > 1 and not self.source.only_first:
+            draw_orders(self.source, lambda source, order: None)
+        return iter(())
 
     def cardinality(self) -> int:
         n = self.source.cardinality()

@@ -45,9 +45,25 @@ def make_decorator(
         if hasattr(target, attribute):
             setattr(decorator_func, attribute, getattr(target, attribute))
     with contextlib.suppress(TypeError, ValueError):
-        decorator_func.__signature__ = inspect.signature(target)
+        signature = inspect.signature(target) if decorator_argspec is None else _signature(decorator_argspec, target)
+        decorator_func.__signature__ = signature
     decorator_func.__wrapped__ = target
     return decorator_func
+
+
+def _signature(said: inspect.FullArgSpec, target: Any) -> inspect.Signature:
+    """The signature that a FullArgSpec says; of methods without the instance, which it may have."""
+    decorators, inner = unwrap(target)
+    if any(map(inspect.ismethod, (inner, target, *[each.decorated_target for each in decorators]))):
+        said = said._replace(args=said.args[said.args[:1] == ["self"] :])
+    kind, defaults = inspect.Parameter, {**(said.kwonlydefaults or {})}
+    if said.defaults:
+        defaults.update(zip(said.args[-len(said.defaults) :], said.defaults, strict=True))
+    named: list[tuple[str, Any]] = [(name, kind.POSITIONAL_OR_KEYWORD) for name in said.args]
+    named += [(said.varargs, kind.VAR_POSITIONAL)] if said.varargs else []
+    named += [(name, kind.KEYWORD_ONLY) for name in said.kwonlyargs]
+    named += [(said.varkw, kind.VAR_KEYWORD)] if said.varkw else []
+    return inspect.Signature([kind(name, each, default=defaults.get(name, kind.empty)) for name, each in named])
 
 
 def unwrap(maybe_tf_decorator: object) -> tuple[list[Decorator], Any]:

@@ -176,7 +176,8 @@ class SymbolicTensor(Tensor):
         return f"<tf.Tensor {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
 
     def __str__(self) -> str:
-        return f'Tensor("{self.name}", shape={self.shape}, dtype={self.dtype.name})'
+        shape = "" if self.aval.shape is None else f" shape={self.shape},"
+        return f'Tensor("{self.name}",{shape} dtype={self.dtype.name})'
 
     def __format__(self, spec: str) -> str:
         if spec:

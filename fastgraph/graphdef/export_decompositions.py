@@ -97,10 +97,11 @@ def _summed(shape: Sequence[Any], to: Sequence[Any]) -> list[int]:
 
 
 def list_reserve(node: Node) -> list[Definition]:
-    """Zeros: as many as the list is long."""
+    """Zeros: as many as the list is long. What of its elements' shape is not known is 0, until the first is written."""
     element = node.attrs["element"]
-    if element is None or None in element:
-        raise Unwritable("a list of elements of unknown shape")
+    if element is None:
+        raise Unwritable("a list of elements of unknown rank")
+    element = [size or 0 for size in element]
     parts = Parts(node)
     (size,) = node.inputs
     dtype, kind = node.outputs[0].aval.dtype, size.aval.dtype
@@ -113,14 +114,27 @@ def list_reserve(node: Node) -> list[Definition]:
 def list_set(node: Node) -> list[Definition]:
     """The list, one element updated."""
     buffer, index, value = node.inputs
-    if buffer.node.op.name == "list_blank":
-        raise Unwritable("a list of elements of unknown shape")
     return _updated(Parts(node), buffer, index, value)
 
 
 def list_begin(node: Node) -> list[Definition]:
-    """Nothing: which shape the list gets is data."""
-    raise Unwritable("a list of elements of unknown shape")
+    """The list, one element updated: as wide as that element before, for the first one says how wide all are."""
+    buffer, index, value, _ = node.inputs
+    shape, dtype = value.aval.shape, value.aval.dtype
+    if shape is None or dtype == dtypes.string:
+        raise Unwritable("a list of elements of unknown rank, or of strings of unknown shape")
+    parts = Parts(node)
+    many, number = Aval(dtypes.int32, (len(shape) + 1,)), Aval(dtypes.int32, ())
+    zero = parts.const(0, "zero", dtypes.int32)
+    sizes = parts.op("Shape", (buffer,), many)
+    long = parts.op("ExpandDims", (parts.op("GatherV2", (sizes, zero, zero), number), zero), Aval(dtypes.int32, (1,)))
+    element = parts.op("Shape", (value,), Aval(dtypes.int32, (len(shape),)))
+    missing = parts.op("Sub", (parts.op("ConcatV2", (long, element, zero), many), sizes), many)
+    pairs = (parts.op("ZerosLike", (missing,), many), missing)
+    paddings = parts.op("Pack", pairs, Aval(dtypes.int32, (len(shape) + 1, 2)), axis=1)
+    fill = parts.const(0, "fill", dtype)
+    wide = parts.op("PadV2", (buffer, paddings, fill), Aval(dtype, (None, *shape)))
+    return _updated(parts, wide, index, value)
 
 
 def _updated(parts: Parts, buffer: Value, index: Value, value: Value) -> list[Definition]:
@@ -309,6 +323,7 @@ SEVERAL = {
     "sum_to_like": sum_to_like,
     "sum_to_shape": sum_to_like,
     "list_reserve": list_reserve,
+    "list_blank": list_reserve,
     "list_set": list_set,
     "list_get": list_get,
     "list_grow": list_grow,

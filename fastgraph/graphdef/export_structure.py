@@ -16,6 +16,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.tensor import from_array
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.graph.structural_ops import backward_function
 from fastgraph.graphdef.export_calls import CALLS
 from fastgraph.graphdef.export_decompositions import SEVERAL, Parts
 from fastgraph.graphdef.export_rare import RARE
@@ -60,6 +61,11 @@ def _custom_gradient(node: Node) -> list[Definition]:
     """The results again; with a gradient of its own also the operands, of Variables the values."""
     n, key = node.attrs["n_outputs"], node.attrs["key"]
     inputs = list(node.inputs[:n])
+    refusal = getattr(backward_function(key), "refusal", None)
+    if refusal is not None:
+        definition = Definition(node, "PreventGradient", inputs, {"T": inputs[0].aval.dtype, "message": refusal})
+        definition.slots = ["output:0"]
+        return [definition]
     if key not in STATED:
         return [Definition(node, "IdentityN", inputs, {"T": types_of(inputs)})]
     parts, avals = Parts(node), iter(STATED[key])

@@ -16,7 +16,7 @@ from fastgraph.composites.lookup_tables import TextFileInitializer
 from fastgraph.core.conversion import constant
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.registry import get, public_function
-from fastgraph.core.tensor import convert, init_scope
+from fastgraph.core.tensor import Tensor, convert, init_scope
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_calls import Library
 from fastgraph.graphdef.import_values import fixed, fixed_text
@@ -111,51 +111,185 @@ def _scaled(function: str) -> Make:
     return make
 
 
-def _descent(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    cell, rate, gradient = inputs
-    return _assign(cell, _read(cell) - rate * gradient, name)
+def _nothing(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return bind_named(name, get("no_op"), (), {})
 
 
-def _momentum(*, is_keras: bool) -> Make:
+# ---------------------------------------------------------------------------------------------------------------------
+# Optimizers. A rule: the values of a Variable and its slots, then the operation's other inputs in their order -> the
+# values after; operations whose name says "Sparse" apply it to the rows that `indices`, behind the gradient, names.
+
+
+def _descent(var: Tensor, rate: Tensor, gradient: Tensor) -> list[Any]:
+    return [var - rate * gradient]
+
+
+def _keras_momentum(
+    var: Tensor, speed: Tensor, rate: Tensor, gradient: Tensor, momentum: Tensor, use_nesterov: bool = False
+) -> list[Any]:
+    speed = speed * momentum - rate * gradient
+    return [var + (speed * momentum - rate * gradient if use_nesterov else speed), speed]
+
+
+def _momentum(
+    var: Tensor, speed: Tensor, rate: Tensor, gradient: Tensor, momentum: Tensor, use_nesterov: bool = False
+) -> list[Any]:
+    speed = speed * momentum + gradient
+    return [var - (gradient * rate + speed * momentum * rate if use_nesterov else speed * rate), speed]
+
+
+def _adam(
+    var: Tensor, m: Tensor, v: Tensor, power1: Tensor, power2: Tensor, rate: Tensor, beta1: Tensor, beta2: Tensor,
+    epsilon: Tensor, gradient: Tensor,
+    use_nesterov: bool = False, most: Tensor | None = None,
+) -> list[Any]:  # fmt: skip
+    sqrt = public_function("sqrt")
+    rate = rate * sqrt(1 - power2) / (1 - power1)
+    m = m + (gradient - m) * (1 - beta1)
+    v = v + (gradient * gradient - v) * (1 - beta2)
+    slots = [m, v] if most is None else [m, v, public_function("maximum")(most, v)]
+    up = m * beta1 + (1 - beta1) * gradient if use_nesterov else m
+    return [var - rate * up / (sqrt(slots[-1]) + epsilon), *slots]
+
+
+def _amsgrad(var: Tensor, m: Tensor, v: Tensor, most: Tensor, *rest: Any) -> list[Any]:
+    return _adam(var, m, v, *rest, most=most)  # type: ignore[misc]
+
+
+def _adamax(
+    var: Tensor,
+    m: Tensor,
+    v: Tensor,
+    power1: Tensor,
+    rate: Tensor,
+    beta1: Tensor,
+    beta2: Tensor,
+    epsilon: Tensor,
+    gradient: Tensor,
+) -> list[Any]:
+    m = m + (gradient - m) * (1 - beta1)
+    v = public_function("maximum")(beta2 * v, public_function("abs")(gradient))
+    return [var - rate / (1 - power1) * (m / (v + epsilon)), m, v]
+
+
+def _adadelta(
+    var: Tensor, mean: Tensor, moved: Tensor, rate: Tensor, rho: Tensor, epsilon: Tensor, gradient: Tensor
+) -> list[Any]:
+    mean = mean * rho + gradient * gradient * (1 - rho)
+    update = public_function("sqrt")(moved + epsilon) * public_function("math.rsqrt")(mean + epsilon) * gradient
+    return [var - update * rate, mean, moved * rho + update * update * (1 - rho)]
+
+
+def _adagrad(var: Tensor, squares: Tensor, rate: Tensor, gradient: Tensor, update_slots: bool = True) -> list[Any]:
+    squares = squares + gradient * gradient if update_slots else squares
+    return [var - gradient * rate * public_function("math.rsqrt")(squares), squares]
+
+
+def _adagrad_v2(
+    var: Tensor, squares: Tensor, rate: Tensor, epsilon: Tensor, gradient: Tensor, update_slots: bool = True
+) -> list[Any]:
+    squares = squares + gradient * gradient if update_slots else squares
+    return [var - gradient * rate / (public_function("sqrt")(squares) + epsilon), squares]
+
+
+def _rms(
+    var: Tensor,
+    mean: Tensor,
+    speed: Tensor,
+    rate: Tensor,
+    rho: Tensor,
+    momentum: Tensor,
+    epsilon: Tensor,
+    gradient: Tensor,
+    middle: Tensor | None = None,
+) -> list[Any]:
+    mean = mean + (gradient * gradient - mean) * (1 - rho)
+    if middle is not None:
+        middle = middle + (gradient - middle) * (1 - rho)
+    width = mean + epsilon if middle is None else mean - middle * middle + epsilon
+    speed = speed * momentum + rate * gradient * public_function("math.rsqrt")(width)
+    return [var - speed, *([] if middle is None else [middle]), mean, speed]
+
+
+def _centered(var: Tensor, middle: Tensor, mean: Tensor, speed: Tensor, *rest: Any) -> list[Any]:
+    return _rms(var, mean, speed, *rest, middle=middle)  # type: ignore[misc]
+
+
+def _ftrl(
+    var: Tensor, squares: Tensor, linear: Tensor, gradient: Tensor, rate: Tensor, l1: Tensor, l2: Tensor, power: Tensor,
+    multiply_linear_by_lr: bool = False, shrinkage: Tensor | float = 0.0,
+) -> list[Any]:  # fmt: skip
+    raised, where = public_function("pow"), public_function("where")
+    after = squares + gradient * gradient
+    step = raised(after, -power) - raised(squares, -power)
+    width = raised(after, -power)
+    gradient = gradient + 2 * shrinkage * var
+    if multiply_linear_by_lr:
+        linear = linear + gradient * rate - step * var
+        width, l1 = width + 2 * l2 * rate, l1 * rate
+    else:
+        linear = linear + gradient - step / rate * var
+        width = width / rate + 2 * l2
+    shrunk = (public_function("sign")(linear) * l1 - linear) / width
+    zeros = public_function("zeros_like")(var)
+    return [where(public_function("abs")(linear) > l1, shrunk, zeros), after, linear]
+
+
+def _ftrl_v2(
+    var: Tensor, squares: Tensor, linear: Tensor, gradient: Tensor, rate: Tensor, l1: Tensor, l2: Tensor,
+    shrinkage: Tensor, power: Tensor,
+    multiply_linear_by_lr: bool = False,
+) -> list[Any]:  # fmt: skip
+    return _ftrl(var, squares, linear, gradient, rate, l1, l2, power, multiply_linear_by_lr, shrinkage)
+
+
+def _updated(rule: Callable[..., list[Any]], n_slots: int, place: int | None) -> Make:
+    """`place`: that of the gradient among the inputs that are no resources, if `indices` follow it."""
+
     def make(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-        cell, slot, rate, gradient, momentum = inputs
-        if is_keras:
-            speed = _read(slot) * momentum - rate * gradient
-            step = speed * momentum - rate * gradient if attrs.get("use_nesterov") else speed
-            _assign(slot, speed)
-            return _assign(cell, _read(cell) + step, name)
-        speed = _read(slot) * momentum + gradient
-        step = gradient * rate + speed * momentum * rate if attrs.get("use_nesterov") else speed * rate
-        _assign(slot, speed)
-        return _assign(cell, _read(cell) - step, name)
+        cells, given = inputs[: n_slots + 1], inputs[n_slots + 1 :]
+        said = {key: attrs[key] for key in ("use_nesterov", "update_slots", "multiply_linear_by_lr") if key in attrs}
+        before = [_read(cell) for cell in cells]
+        if place is None:
+            after = rule(*before, *given, **said)
+        else:
+            indices = given.pop(place + 1)
+            _one_each(indices)
+            rows = rule(*[public_function("gather")(value, indices) for value in before], *given, **said)
+            places, update = public_function("expand_dims")(indices, -1), public_function("tensor_scatter_nd_update")
+            after = [update(value, places, row) for value, row in zip(before, rows, strict=True)]
+        for cell, value in zip(cells[1:], after[1:], strict=True):
+            _assign(cell, value)
+        return _assign(cells[0], after[0], name)
 
     return make
 
 
-def _adam(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    cell, first, second, power1, power2, rate, beta1, beta2, epsilon, gradient = inputs
-    sqrt = public_function("sqrt")
-    rate = rate * sqrt(1 - power2) / (1 - power1)
-    m = _read(first) + (gradient - _read(first)) * (1 - beta1)
-    v = _read(second) + (gradient * gradient - _read(second)) * (1 - beta2)
-    _assign(first, m)
-    _assign(second, v)
-    up = m * beta1 + (1 - beta1) * gradient if attrs.get("use_nesterov") else m
-    return _assign(cell, _read(cell) - rate * up / (sqrt(v) + epsilon), name)
+def _one_each(indices: Tensor) -> None:
+    """Check that no row is named twice: TensorFlow updates it twice, and which gradient comes first is not said."""
+    n = public_function("size")(public_function("unique")(indices)[0])
+    text = "an optimizer's operation on rows names one twice: add up the gradients of a row before"
+    public_function("debugging.assert_equal")(n, public_function("size")(indices), text)
 
 
-def _rms(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    cell, mean, slot, rate, rho, momentum, epsilon, gradient = inputs
-    square = _read(mean) + (gradient * gradient - _read(mean)) * (1 - rho)
-    speed = _read(slot) * momentum + rate * gradient * public_function("math.rsqrt")(square + epsilon)
-    _assign(mean, square)
-    _assign(slot, speed)
-    return _assign(cell, _read(cell) - speed, name)
-
-
-def _nothing(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return bind_named(name, get("no_op"), (), {})
-
+#: {operation without "Resource(Sparse)Apply": (rule, slots, place of the gradient)}, and which of them go over rows.
+_DENSE: dict[str, tuple[Callable[..., list[Any]], int, int]] = {
+    "AdaMax": (_adamax, 2, 5),
+    "Adadelta": (_adadelta, 2, 3),
+    "Adagrad": (_adagrad, 1, 1),
+    "AdagradV2": (_adagrad_v2, 1, 2),
+    "Adam": (_adam, 2, 6),
+    "AdamWithAmsgrad": (_amsgrad, 3, 6),
+    "CenteredRMSProp": (_centered, 3, 4),
+    "Ftrl": (_ftrl, 2, 0),
+    "FtrlV2": (_ftrl_v2, 2, 0),
+    "GradientDescent": (_descent, 0, 1),
+    "KerasMomentum": (_keras_momentum, 1, 1),
+    "Momentum": (_momentum, 1, 1),
+    "RMSProp": (_rms, 2, 4),
+}
+_OF_ROWS = ("Adadelta", "Adagrad", "AdagradV2", "CenteredRMSProp", "Ftrl", "FtrlV2", "KerasMomentum", "Momentum",
+            "RMSProp")  # fmt: skip
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Tables
@@ -227,11 +361,8 @@ RESOURCES: dict[str, Make] = {
        (("Add", "add"), ("Sub", "sub"), ("Min", "min"), ("Max", "max"), ("Update", "update"))},
     "ResourceScatterDiv": _scaled("divide"),
     "ResourceScatterMul": _scaled("multiply"),
-    "ResourceApplyAdam": _adam,
-    "ResourceApplyGradientDescent": _descent,
-    "ResourceApplyKerasMomentum": _momentum(is_keras=True),
-    "ResourceApplyMomentum": _momentum(is_keras=False),
-    "ResourceApplyRMSProp": _rms,
+    **{f"ResourceApply{kind}": _updated(rule, n, None) for kind, (rule, n, _) in _DENSE.items()},
+    **{f"ResourceSparseApply{kind}": _updated(*_DENSE[kind]) for kind in _OF_ROWS},
     **dict.fromkeys(("AnonymousHashTable", "HashTableV2"), _table(is_fixed=True)),
     **dict.fromkeys(
         ("AnonymousMutableDenseHashTable", "AnonymousMutableHashTable", "AnonymousMutableHashTableOfTensors",

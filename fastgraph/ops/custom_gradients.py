@@ -117,6 +117,7 @@ def _apply_custom(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         of_parts = [part for gradient, given in zip(flat, given_args, strict=True) for part in _of(gradient, given)]
         return of_parts + of_variables
 
+    backward.refusal = getattr(grad_fn, "refusal", None)  # type: ignore[attr-defined]
     inputs = flat_args + variables
     trace = current_trace()
     results = [made if is_composite(made) else convert(made) for made in results]
@@ -278,6 +279,7 @@ def prevent_gradient(input: TensorLike, message: str | bytes = "", name: str | N
         def refused(*dy: Any) -> Any:
             raise LookupError(f"Gradient explicitly disabled. Reason: {text!r}")
 
+        refused.refusal = text  # type: ignore[attr-defined]  # by which the operation is written as PreventGradient
         return primitives.public_function("identity")(x, name=name), refused
 
     return kept(input)

@@ -44,6 +44,8 @@ def stated_gradients(functions: Functions) -> list[Stated]:
     for graph in _graphs([each for each in functions.library.names if each not in functions.library.loops]):
         for node in list(graph.nodes):
             if node.op is CUSTOM and isinstance(graph.trace, GraphTrace):
+                if getattr(backward_function(node.attrs["key"]), "refusal", None) is not None:
+                    continue  # the operation says so by itself
                 try:
                     stated = _traced(node, graph)
                 except (OpError, TypeError, ValueError, LookupError, RuntimeError) as error:

@@ -14,7 +14,7 @@ from fastgraph.composites.lookup_primitives import Table
 from fastgraph.composites.lookup_tables import LookupInterface, TextFileInitializer
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.native.buffer import Cell
-from fastgraph.core.tensor import EagerTensor, cell_read, convert
+from fastgraph.core.tensor import EagerTensor, cell_read, class_has, convert
 from fastgraph.graph.captures import Deferred
 from fastgraph.graph.ir import subgraphs
 from fastgraph.saving.object_graph import ObjectGraph, variable_of
@@ -26,6 +26,8 @@ from fastgraph.state.tracking import AutoTrackable, Trackable, children_of
 from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
 
 _SHOWN = 5  # names of functions that a warning tells
+#: Functions of models of Keras 2 that only training calls.
+_OF_TRAINING = frozenset(("train_function", "test_function", "predict_function", "train_tf_function"))
 
 
 class Constant:
@@ -47,9 +49,12 @@ class TableFunction:
 class SavedGraph(ObjectGraph):
     """The objects below a root that a SavedModel keeps, with signatures."""
 
-    def __init__(self, root: Any, signatures: SignatureMap, functions: dict[str, Any]) -> None:
-        """`functions`: those of the root, see `functions_of`."""
+    def __init__(
+        self, root: Any, signatures: SignatureMap, functions: dict[str, Any], cache: dict[Any, Any]
+    ) -> None:
+        """`functions`: those of the root, see `functions_of`; `cache`: what objects of Keras 2 have made for this SavedModel."""
         self.functions = functions
+        self._cache = cache
         self.untraced: list[str] = []
         self.constants: dict[int, Any] = {}  # a captured tensor's id -> what stands for it
         self.states: dict[int, Variable] = {}  # of generators that operations have for themselves
@@ -105,7 +110,7 @@ class SavedGraph(ObjectGraph):
             return {}
         found = {}
         if isinstance(value, Trackable | list | tuple | dict):
-            found = {name: _plain(child) for name, child in children_of(value, "savedmodel").items()}
+            found = {name: _plain(child) for name, child in children_of(value, "savedmodel", cache=self._cache).items()}
         found.update(self.functions if value is self.root else functions_of(value))
         table = table_of(value)
         if table is not None:
@@ -251,7 +256,8 @@ def functions_of(value: Any) -> dict[str, Any]:
                         items.append((name, getattr(value, name)))
                     except Exception as error:  # as TensorFlow, which asks for all attributes
                         get_logger().debug("%s of %r: %s", name, value, error)
-        items += list(getattr(value, "__dict__", {}).items())
+        hidden = _OF_TRAINING if class_has(value, "_trackable_saved_model_saver") else ()
+        items += [(name, each) for name, each in getattr(value, "__dict__", {}).items() if name not in hidden]
         try:  # a property of Keras's models
             items.append(("_default_save_signature", getattr(value, "_default_save_signature", None)))
         except (TypeError, ValueError, AttributeError) as error:  # of inputs that are not known

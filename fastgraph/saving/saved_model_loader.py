@@ -6,7 +6,7 @@ Rule: nothing of a file is run but graphs; what a file names by number or name i
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from fastgraph.core.base.gc_pause import resting
@@ -75,14 +75,32 @@ def load(
         ...     tf.saved_model.load(folder).signatures["serving_default"](x=tf.constant([3.0]))
         {'output_0': <tf.Tensor: shape=(1,), dtype=float32, numpy=array([6.], dtype=float32)>}
     """
+    return load_partial(export_dir, {_ROOT: None}, tags, options)[_ROOT]
+
+
+def load_partial(
+    export_dir: str | os.PathLike[str],
+    filters: Mapping[str, Any] | Iterable[str],
+    tags: Sequence[str] | str | None = None,
+    options: LoadOptions | None = None,
+) -> dict[str, Any]:
+    """Return {way: object} of the objects of a SavedModel by the ways to them in `filters`: "root.layer.kernel".
+
+    A mapping may give an object for a way, or a tuple of one and of the function that sets its attributes: it then
+    stands for the one that was saved, and gets its values. Raises ValueError for a way that leads nowhere, and what
+    `load` raises. Source: tf.__internal__.saved_model.load_partial.
+    """
     path = files.plain_export_dir(export_dir)
     options = options or LoadOptions()
+    given = filters if isinstance(filters, Mapping) else dict.fromkeys(filters)
     meta_graph = files.choose_meta_graph(files.read_saved_model(path), tags, path)
+    found: dict[str, Any]
     with init_scope(), resting:
         try:
             if files.objects_of(meta_graph) is None:
-                return load_v1(meta_graph, path, options)
-            return _Loader(meta_graph, path, options).load()
+                found = {_ROOT: load_v1(meta_graph, path, options)}
+            else:
+                found = _Loader(meta_graph, path, options).load(given)
         except (LookupError, AttributeError, ArithmeticError, AssertionError, UnicodeError, TypeError) as error:
             if isinstance(error, OpError | NotImplementedError):
                 raise
@@ -90,6 +108,7 @@ def load(
             raise InvalidArgumentError(
                 None, None, f"The SavedModel in {path} is not as one is written: {what}"
             ) from error
+    return found
 
 
 def names_of_traces(node: Message) -> list[str]:
@@ -99,6 +118,7 @@ def names_of_traces(node: Message) -> list[str]:
     return found if bare is None else [*found, field_of(bare, "concrete_function_name", "")]
 
 
+_ROOT = "root"  #: of ways to objects
 #: What TensorFlow calls resources that only captures lead to.
 _NAMELESS = ("", "cd2c89b7-88b7-44c8-ad83-06c2a9158347")
 _MOST_ITEMS = 1 << 16  # that a list may have besides those that are kept
@@ -145,8 +165,13 @@ class _Loader:
             for reference in field_of(node, "children", [])
         }
 
-    def load(self) -> Any:
-        """Return the root."""
+    def load(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the objects by the ways to them, those that are given as they are."""
+        places = {way: self._number_at(way) for way in given}
+        for way, number in places.items():
+            if given[way] is not None:
+                found, setter = given[way] if isinstance(given[way], tuple) else (given[way], setattr)
+                self.made[number], self.setters[id(found)] = found, setter
         if not self.options.experimental_skip_unknown_ops:
             self._check_operations()
         for number in range(len(self.saved)):
@@ -161,14 +186,29 @@ class _Loader:
         if not self.options.experimental_skip_checkpoint:
             self._restore()
         self._fill_tables()
-        return self._root()
+        self._finish_root()
+        return {way: self.made[number] for way, number in places.items()}
+
+    def _number_at(self, way: str) -> int:
+        number, (root, *names) = 0, way.split(".")
+        if root != _ROOT:
+            raise ValueError(f"a way to an object begins with {_ROOT!r}, got {way!r}")
+        while names:
+            children = {each.local_name: each.node_id for each in self._saved(number).children}
+            for n in range(1, len(names) + 1):  # a name may have dots
+                if (name := ".".join(names[:n])) in children:
+                    number, names = children[name], names[n:]
+                    break
+            else:
+                raise ValueError(f"no object of the SavedModel {self.path} is at {way!r}")
+        return number
 
     def _bound_numbers(self, function: str) -> list[int]:
         """The objects that a function takes besides its arguments."""
         found: list[int] = field_of(self.traces[function], "bound_inputs", [])
         return found
 
-    def _root(self) -> Any:
+    def _finish_root(self) -> None:
         root = self.made[0]
         if not hasattr(root, "signatures") and hasattr(root, "__dict__"):
             root.__dict__["signatures"] = SignatureMap()
@@ -182,7 +222,6 @@ class _Loader:
         for name in ("tensorflow_version", "tensorflow_git_version"):
             if hasattr(root, "__dict__"):
                 root.__dict__[name] = field_of(self.meta_graph.meta_info_def, name, "")
-        return root
 
     def _aliases(self) -> dict[str, Any]:
         """The functions by the names that whoever saved them gave them: Functions, or lists of traces of several."""
@@ -388,7 +427,10 @@ class _Loader:
         children = [
             (field_of(each, "local_name", ""), field_of(each, "node_id", 0)) for each in field_of(node, "children", [])
         ]
-        if type(parent) is list:
+        if id(parent) in self.setters:
+            for name, child in children:
+                self.setters[id(parent)](parent, name, self._value(child))
+        elif type(parent) is list:
             parent.extend([None if child is None else self._value(child) for child in _items(children)])
         elif isinstance(parent, SignatureMap):
             parent._signatures.update({name: self._value(child) for name, child in children})
@@ -396,8 +438,7 @@ class _Loader:
             parent.update({name: self._value(child) for name, child in children})
         elif "user_object" in node.__dict__:
             for name, child in children:
-                set_own: Callable[..., None] = self.setters.get(id(parent), set_child)
-                set_own(parent, name, self._value(child))
+                set_child(parent, name, self._value(child))
 
     def _value(self, number: int, depth: int = 0) -> Any:
         """Return the value of an attribute: the object of this number, of tuples the tuple."""

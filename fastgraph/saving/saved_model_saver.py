@@ -39,7 +39,8 @@ from fastgraph.saving.saved_model_signatures import argument_names, found_in, re
 from fastgraph.saving.saved_model_structures import encoded, shape_message
 from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import Function
-from fastgraph.state.tracking import Trackable
+from fastgraph.state.tracked_containers import ObjectIdentityDictionary, Step
+from fastgraph.state.tracking import Trackable, children_of
 
 _VERSION = "2.21.0"  # of TensorFlow, whose format this is
 _BESIDE = ".tmp"  # the end of a file's name until all of a SavedModel is written
@@ -80,6 +81,16 @@ def save(
         ...     tf.saved_model.load(folder).double([1.0, 2.0])
         <tf.Tensor: shape=(2,), dtype=float32, numpy=array([2., 4.], dtype=float32)>
     """
+    save_and_return_nodes(obj, export_dir, signatures, options)
+
+
+def save_and_return_nodes(
+    obj: Any, export_dir: str | os.PathLike[str], signatures: Any = None, options: SaveOptions | None = None
+) -> tuple[list[Any], Any]:
+    """As `save`; return the objects in their order in the file, and a mapping of each to its way from the root.
+
+    A way is a tuple of parts with a `name` and the object there, `ref`; Keras 2 asks for it.
+    """
     if current_trace() is not None:
         raise AssertionError(
             "`tf.saved_model.save` is not supported inside a traced @tf.function. Move the call to the outer "
@@ -97,6 +108,13 @@ def save(
             saver.save()
         finally:
             forget([stated for _, stated, _ in saver.functions.stated])
+    graph, ways = saver.graph, ObjectIdentityDictionary()
+    ways[obj] = ()
+    for value, children in zip(graph.objects, graph.children, strict=True):
+        for name, child in children.items():
+            if child not in ways:
+                ways[child] = (*ways[value], Step(name, child))
+    return graph.objects, ways
 
 
 class _Saver:
@@ -105,11 +123,13 @@ class _Saver:
     def __init__(self, root: Any, path: str, signatures: Any, options: SaveOptions) -> None:
         self.path, self.options = path, options
         functions = functions_of(root)  # once: properties may make them
+        cache: dict[Any, Any] = {}
         if signatures is None:
-            found = found_in(functions)
+            said = children_of(root, "savedmodel", cache=cache)  # among which Keras 2 has its signature
+            found = found_in({**functions, **said})
             signatures = {} if found is None else {files.DEFAULT_SERVING_SIGNATURE_DEF_KEY: found}
         self.signatures = SignatureMap(signatures_of(signatures))
-        self.graph = SavedGraph(root, self.signatures, functions)
+        self.graph = SavedGraph(root, self.signatures, functions, cache)
         self.functions = Functions(self.graph)
         if options.experimental_custom_gradients:
             self.functions.state_gradients()

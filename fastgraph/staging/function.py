@@ -74,6 +74,16 @@ def functions_run_eagerly() -> bool:
 # Function
 
 
+class FunctionSpec(inspect.Signature):
+    """The Python signature of a Function, with what Keras 2 asks of TensorFlow's FunctionSpec."""
+
+    @property
+    def arg_names(self) -> list[str]:
+        """The names of the parameters that can be given by position."""
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return [each.name for each in self.parameters.values() if each.kind in kinds]
+
+
 class Function(MethodCall):
     """A Python function that is traced into graphs. Source: tf.types.experimental.PolymorphicFunction.
 
@@ -172,9 +182,10 @@ class Function(MethodCall):
         return self._parameters.input_signature
 
     @property
-    def function_spec(self) -> inspect.Signature:
+    def function_spec(self) -> FunctionSpec:
         """The Python signature."""
-        return inspect.signature(self._python_function)
+        found = inspect.signature(self._python_function)
+        return FunctionSpec(list(found.parameters.values()), return_annotation=found.return_annotation)
 
     @property
     def function_type(self) -> FunctionType:

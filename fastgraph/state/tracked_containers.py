@@ -267,12 +267,12 @@ class ObjectGraphView:
         for each in found:  # it grows
             for name, child in children_of(each).items():
                 if child not in paths:
-                    paths[child] = [*paths[each], _Step(name, child)]
+                    paths[child] = [*paths[each], Step(name, child)]
                     found.append(child)
         return found, paths
 
 
-class _Step:
+class Step:
     """A step of a path: the name of a dependency and the object."""
 
     def __init__(self, name: str, ref: Any) -> None:

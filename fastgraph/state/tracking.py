@@ -77,6 +77,8 @@ class Trackable:
     tf.__internal__.tracking.Trackable.
     """
 
+    _object_identifier = "_generic_user_object"  #: what SavedModels call its class
+
     def _track_trackable(self, trackable: Any, name: str, overwrite: bool = False) -> Any:
         """Enter a dependency under a name and return it.
 
@@ -132,6 +134,20 @@ class Trackable:
 
     def _maybe_initialize_trackable(self) -> None:
         """Do nothing: what is kept for tracking is made when it is first needed."""
+
+    @property
+    def _setattr_tracking(self) -> bool:
+        """Whether attributes that are set become dependencies: TensorFlow's switch, which Keras 2 turns."""
+        return bool(getattr(self, "_self_setattr_tracking", True))
+
+    @_setattr_tracking.setter
+    def _setattr_tracking(self, value: bool) -> None:
+        self._self_setattr_tracking = value
+
+    @property
+    def _self_unconditional_dependency_names(self) -> dict[str, Any]:
+        """{name: the object declared under it, None for the attribute so named}."""
+        return links_of(self).names
 
     @property
     def _deferred_dependencies(self) -> dict[str, list[Any]]:
@@ -231,13 +247,15 @@ def tracked(value: object) -> bool:
     return isinstance(value, tuple) and any(tracked(item) for item in value)
 
 
-def children_of(value: Any, save_type: str = "checkpoint") -> dict[str, Any]:
+def children_of(value: Any, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
     """Return {name: what `value` depends on}: of a list by index, of a dict by key, of a Trackable as it says.
+
+    A Trackable is given `kwargs`: `cache`, a dict for all objects of one SavedModel.
 
     Raises ValueError for a dict that has something to track under a key that is no string.
     """
     if isinstance(value, Trackable):
-        return value._trackable_children(save_type=save_type)
+        return value._trackable_children(save_type=save_type, **kwargs)
     if isinstance(value, dict):
         found = {key: item for key, item in value.items() if tracked(item)}
         if not all(isinstance(key, str) for key in found):

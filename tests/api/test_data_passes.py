@@ -204,3 +204,18 @@ def test_states_of_reducers_widen_and_what_is_too_short_is_refused(tmp_path: Any
     assert (
         len(os.listdir(os.path.join(path, *os.listdir(path)))) == 2
     )  # the metadata, and the folder of a run without elements
+
+
+def test_a_repeat_that_is_through_has_begun_another_pass() -> None:
+    # TensorFlow's numbers; it makes one source of a shuffle that is repeated at once, which begins none
+    def after(make) -> list[int]:
+        tf.random.set_seed(7)
+        rows = tf.data.Dataset.range(20).shuffle(50, seed=5)
+        list(make(rows))
+        return [int(next(iter(rows))) for _ in range(2)]
+
+    assert after(lambda rows: rows.batch(4).repeat(2)) == [7, 2]
+    assert after(lambda rows: rows.repeat(3).batch(4)) == [7, 2]
+    assert after(lambda rows: rows.repeat(2).repeat(2)) == [19, 4]
+    assert after(lambda rows: rows.filter(lambda x: x < 0).repeat(3)) == [2, 19]
+    assert after(lambda rows: rows.repeat(1)) == [11, 18]

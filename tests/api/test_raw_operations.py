@@ -44,3 +44,29 @@ def test_a_call(row: dict[str, Any]) -> None:
 
     for run in (call, tf.function(call)):
         assert_alike(plain(run()), row["expected"])
+
+
+OPTIMIZERS = json.loads((Path(__file__).parent / "optimizer_operations.json").read_text())
+
+
+@pytest.mark.parametrize("wrapped", [lambda f: f, tf.function], ids=["eager", "function"])
+@pytest.mark.parametrize("row", OPTIMIZERS, ids=lambda row: row["op"])
+def test_an_update_of_variables(row: dict[str, Any], wrapped: Any) -> None:
+    variables = {name: tf.Variable(value, dtype=tf.float32) for name, value in row["variables"].items()}
+    given = {name: np.array(value, None if name == "indices" else np.float32) for name, value in row["inputs"].items()}
+
+    def update() -> None:
+        handles = {name: each.handle for name, each in variables.items()}
+        getattr(tf.raw_ops, row["op"])(**handles, **given, **row["attrs"])
+
+    wrapped(update)()
+    for name, each in variables.items():
+        np.testing.assert_allclose(np.ravel(each.numpy()), row["after"][name], atol=2e-5)
+
+
+def test_an_update_of_rows_names_each_once() -> None:
+    v, a = tf.Variable(tf.ones([3, 1])), tf.Variable(tf.ones([3, 1]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="names one twice"):
+        tf.raw_ops.ResourceSparseApplyAdagradV2(
+            var=v.handle, accum=a.handle, lr=0.1, epsilon=0.0, grad=tf.ones([2, 1]), indices=[1, 1]
+        )

@@ -24,6 +24,8 @@ from fastgraph.graphdef.import_strings import STRINGS
 from fastgraph.graphdef.messages import KINDS
 from fastgraph.graphdef.wire_format import parsed, serialized
 from fastgraph.saving import saved_model_command
+from fastgraph.saving.saved_model_loader import load_partial
+from fastgraph.saving.saved_model_saver import save_and_return_nodes
 from fastgraph.saving.saved_model_values import restore_table
 from tests.oracle import saved_models
 from tests.oracle.saved_model_cases import CASES
@@ -647,3 +649,66 @@ def test_datasets_and_iterators_are_given_to_loaded_functions(folder: Path, tmp_
     tf.saved_model.save(loaded, tmp_path / "again")
     again = tf.saved_model.load(tmp_path / "again")
     assert again.total(data.range(4), tf.constant(0, tf.int64)) == 5
+
+
+class Recurrent(tf.Module):
+    """Lists of elements of which a size is not known."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None, 2])])
+    def steps(self, x: Any) -> Any:
+        found = tf.TensorArray(tf.float32, tf.shape(x)[1])
+        state = tf.zeros_like(x[:, 0])
+        for i in tf.range(tf.shape(x)[1]):
+            state = tf.tanh(state + x[:, i])
+            found = found.write(i, state)
+        return found.stack()
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None]), tf.TensorSpec([], tf.int32)])
+    def rows(self, x: Any, n: Any) -> Any:
+        found = tf.TensorArray(tf.float32, n, element_shape=[None])
+        for i in tf.range(n):
+            found = found.write(i, x[i] * tf.cast(i + 1, tf.float32))
+        return found.stack()
+
+
+def test_lists_of_elements_of_unknown_size_are_saved(tmp_path: Path, rng: np.random.Generator) -> None:
+    module = Recurrent()
+    x = rng.standard_normal((3, 4, 2)).astype(np.float32)
+    tf.saved_model.save(module, str(tmp_path / "model"))
+    found = tf.saved_model.load(str(tmp_path / "model"))
+    np.testing.assert_array_equal(found.steps(x), module.steps(x))
+    np.testing.assert_array_equal(found.rows(tf.ones([4, 3]), 2), [[1.0] * 3, [2.0] * 3])
+
+
+def test_a_gradient_that_is_prevented_is_so_in_the_file(tmp_path: Path) -> None:
+    module = tf.Module()
+    module.f = tf.function(lambda x: tf.raw_ops.PreventGradient(input=2 * x, message="no"), [tf.TensorSpec([])])
+    tf.saved_model.save(module, str(tmp_path), options=tf.saved_model.SaveOptions(experimental_custom_gradients=True))
+    found, x = tf.saved_model.load(str(tmp_path)), tf.constant(2.0)
+    assert float(found.f(x)) == 4.0
+    with (
+        pytest.raises(LookupError, match="Gradient explicitly disabled. Reason: b'no'"),
+        tf.GradientTape() as tape,
+    ):
+        tape.watch(x)
+        tape.gradient(found.f(x), x)
+
+
+def test_objects_are_loaded_into_those_that_are_given(tmp_path: Path) -> None:
+    module = tf.Module()
+    module.inner = tf.Module()
+    module.inner.v, module.w = tf.Variable(3.0), tf.Variable(4.0)
+    nodes, ways = save_and_return_nodes(module, str(tmp_path))
+    assert nodes[0] is module and [step.name for step in ways[module.inner.v]] == ["inner", "v"] and ways[module] == ()
+    given, said = tf.Variable(0.0), {}
+    inner = tf.Module()
+    filters = {
+        "root": None,
+        "root.inner.v": given,
+        "root.inner": (inner, lambda obj, name, value: said.update({name: value})),
+    }
+    found = load_partial(str(tmp_path), filters)
+    assert given.numpy() == 3.0 and said == {"v": given} and found["root"].inner is inner
+    assert found["root"].w.numpy() == 4.0 and load_partial(str(tmp_path), ["root.w"])["root.w"].numpy() == 4.0
+    with pytest.raises(ValueError, match="no object of the SavedModel"):
+        load_partial(str(tmp_path), ["root.u"])

@@ -6,6 +6,8 @@ Keras 2 itself is tested where it is installed: `pip install --no-deps tf-keras`
 from __future__ import annotations
 
 import importlib.util
+import inspect
+import pathlib
 import subprocess
 import sys
 import textwrap
@@ -14,6 +16,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph.core.base import shallow_nesting as nest
+from fastgraph.door.internal_decorators import make_decorator
 from fastgraph.state import tracked_containers as containers
 from tests.door.test_door import answer, environment
 
@@ -151,3 +154,62 @@ def test_keras_2_fits_saves_and_loads(tmp_path) -> None:
         TF_USE_LEGACY_KERAS="1",
     )
     assert found == {"falls": True, "h5": 0.0, "keras": 0.0}
+
+
+@pytest.mark.skipif(importlib.util.find_spec("tf_keras") is None, reason="Keras 2 is not installed")
+def test_a_model_saved_in_a_folder_is_loaded_again(tmp_path: pathlib.Path) -> None:
+    found = answer(
+        """
+        import numpy as np
+        import tensorflow as tf
+        keras = tf.keras
+        x = np.random.default_rng(0).standard_normal((8, 6)).astype("float32")
+        layers = [keras.layers.Reshape((3, 2)), keras.layers.Bidirectional(keras.layers.LSTM(3)), keras.layers.Dense(1)]
+        model = keras.Sequential([keras.Input((6,)), *layers])
+        model.compile("adam", "mse", metrics=["mae"])
+        model.fit(x, x[:, :1], verbose=0)
+        model.save(sys.argv[1])
+        again = keras.models.load_model(sys.argv[1])
+        found["model"] = float(abs(again.predict(x, verbose=0) - model.predict(x, verbose=0)).max())
+        found["loss"] = again.evaluate(x, x[:, :1], verbose=0) == model.evaluate(x, x[:, :1], verbose=0)
+        loaded = tf.saved_model.load(sys.argv[1])
+        (served,) = loaded.signatures["serving_default"](tf.constant(x)).values()
+        found["functions"] = float(abs(served - model(x)).numpy().max() + abs(loaded(x) - model(x)).numpy().max())
+        """,
+        str(tmp_path),
+        TF_USE_LEGACY_KERAS="1",
+    )
+    assert found["model"] < 1e-6 and found["loss"] and found["functions"] < 1e-6
+
+
+def test_what_keras_2_asks_of_functions_and_objects() -> None:
+    class Layer:
+        def call(self, x, training=None):
+            return x
+
+    said = inspect.getfullargspec(Layer.call)._replace(defaults=(False,))
+    made = make_decorator(Layer().call, lambda *args, **kwargs: args[0], decorator_argspec=said)
+    assert str(inspect.signature(made)) == "(x, training=False)"
+    assert fg.function(made).function_spec.arg_names == ["x", "training"]
+    module = fg.train.Checkpoint()
+    module._setattr_tracking = False
+    module.aside = fg.Module()
+    module._setattr_tracking = True
+    module.part = fg.Module()
+    assert [*module._self_unconditional_dependency_names] == ["part"]
+    assert fg.TensorSpec([2], name="a")._without_tensor_names() == fg.TensorSpec([2])
+
+
+def test_objects_of_one_saved_model_share_a_cache(tmp_path: pathlib.Path) -> None:
+    seen = []
+
+    class Part(fg.Module):
+        def _trackable_children(self, save_type="checkpoint", **kwargs):
+            if save_type == "savedmodel":
+                seen.append(kwargs["cache"])
+            return super()._trackable_children(save_type, **kwargs)
+
+    root = Part()
+    root.part = Part()
+    fg.saved_model.save(root, str(tmp_path))
+    assert len(seen) > 1 and all(cache is seen[0] for cache in seen)

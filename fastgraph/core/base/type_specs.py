@@ -53,6 +53,10 @@ class TypeSpec(CompositeSpec):
     def _deserialize(cls, parts: tuple[Any, ...]) -> TypeSpec:
         return cls(*parts)
 
+    def _without_tensor_names(self) -> TypeSpec:
+        """Return the spec with no names of tensors in it; Keras 2 asks for it."""
+        return self
+
     def is_compatible_with(self, spec_or_value: object) -> bool:
         """Return whether a value (or every value of a spec) can stand where this spec is wanted."""
         spec = spec_or_value if isinstance(spec_or_value, TypeSpec) else getattr(spec_or_value, "_type_spec", None)
@@ -309,6 +313,9 @@ class TensorSpec(TypeSpec):
 
     def _serialize(self) -> tuple[Any, ...]:
         return self._shape, self._dtype, self._name
+
+    def _without_tensor_names(self) -> TensorSpec:
+        return TensorSpec(self.shape, self.dtype)
 
     def is_compatible_with(self, spec_or_tensor: object) -> bool:
         """Return whether a tensor (or a spec) has this dtype and could have this shape."""
