@@ -280,7 +280,7 @@ def _crossed(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 def _crossed_texts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     separator = fixed_text(inputs[-1], f"Node '{name}': what stands between")
     return bind_named(
-        name, sparse_sets.cross_p.primitive, tuple(_columns(name, inputs, attrs, 1)), {"separator": separator}
+        name, _primitive(sparse_sets.cross_p), tuple(_columns(name, inputs, attrs, 1)), {"separator": separator}
     )
 
 
