@@ -474,7 +474,8 @@ def unique_with_counts_v2(
 
 
 def _unique_slices(x: Any, axis: Any, out_idx: Any, name: str | None, op: str) -> Any:
-    x, given = as_tensor(x), as_tensor(axis, int64 if np.size(axis) == 0 else None)
+    x = as_tensor(x)
+    given = axis if isinstance(axis, Tensor) else as_tensor(axis, int64 if np.size(axis) == 0 else None)
     if given.shape.rank != 1:
         raise invalid("axis expects a 1D vector.", op, x.shape, given.shape)
     along = index_list(given, "axis")

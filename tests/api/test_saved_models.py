@@ -35,6 +35,7 @@ LOADED = (
     "affine", "several_traces", "nested_modules", "structures", "signatures", "branches", "tensor_arrays",
     "table_of_file", "mutable_table", "ragged", "custom_gradients", "training_step", "keras3_functional_exported",
     "keras2_lstm_saved", "v1_table", "dataset_methods", "dataset_loops", "datasets_given",
+    "raw_operations",
 )  # fmt: skip
 SAVED = ("affine", "several_traces", "nested_modules", "signatures", "hash_table", "captured_constants")
 
