@@ -37,7 +37,7 @@ def is_paired(node: Node) -> bool:
     left, _, result = shapes
     depth = left[-2 if node.attrs["transpose_a"] else -1]  # type: ignore[index]
     sizes = [n for n in (*(result or ())[-2:], depth) if n is not None]
-    return bool(depth) and depth % 2 == 0 and math.prod(sizes) >= LEAST
+    return depth is not None and depth > 0 and depth % 2 == 0 and math.prod(sizes) >= LEAST
 
 
 def _is_narrow(value: Value) -> bool:

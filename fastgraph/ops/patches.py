@@ -17,17 +17,15 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import as_tensor, index_list, named, not_allowed, of_dtypes, refused
 from fastgraph.ops.broadcasting import broadcast_to
-from fastgraph.ops.comparison import equal, logical_and
+from fastgraph.ops.comparison import greater, logical_and
 from fastgraph.ops.creation import range_
-from fastgraph.ops.elementwise import cast, maximum, minimum, select, zeros_like_p
+from fastgraph.ops.elementwise import cast, identity, maximum, minimum, select, zeros_like_p
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims, reshape, shape, transpose_p
-from fastgraph.ops.padding import reverse
+from fastgraph.ops.padding import pad, reverse
 from fastgraph.ops.pooling_primitives import max_pool_p, max_pool_pick_p
-from fastgraph.ops.reduction import reduce_sum
-from fastgraph.ops.sorting import top_k
 from fastgraph.ops.window_arguments import PadLike, infer_extents, paddings, steps
 
 
@@ -43,19 +41,11 @@ def windows_of(
     x: Tensor, window: Sequence[int], strides: Sequence[int], padding: str, dilations: Sequence[int]
 ) -> Windows:
     """The elements of each window; places outside x repeat its border."""
-    try:
-        infer_extents(x.shape[1:-1].as_list(), window, strides, padding, dilations)
-    except ValueError as error:  # no window fits
-        raise invalid(str(error)) if current_trace() is None else error from None
     rank, extents = len(window), extents_of(x)
     inside, out = None, []
-    for i, (k, s, d) in enumerate(zip(window, strides, dilations, strict=True)):
-        n, reach = extents[i + 1], (k - 1) * d + 1
-        count = -(-n // s) if padding == "SAME" else (n - reach + s) // s
-        first: Any = 0
-        if padding == "SAME":
-            missing = (count - 1) * s + reach - n
-            first = max(missing, 0) // 2 if isinstance(missing, int) else maximum(missing, 0) // 2
+    along = _margins(x, window, strides, padding, dilations)
+    for i, (k, s, d, (count, missing)) in enumerate(zip(window, strides, dilations, along, strict=True)):
+        n, first = extents[i + 1], missing // 2
         places = expand_dims(range_(count) * s - first, 1) + np.arange(k, dtype=np.int32) * d
         if padding == "SAME":
             fits = reshape(
@@ -66,6 +56,23 @@ def windows_of(
         x = gather(x, places, axis=2 * i + 1)
         out.append(count)
     return Windows(x, inside, out)
+
+
+def _margins(
+    x: Tensor, window: Sequence[int], strides: Sequence[int], padding: str, dilations: Sequence[int]
+) -> list[tuple[Any, Any]]:
+    """Along each spatial axis, how many windows there are, and how many elements they reach beyond x."""
+    try:
+        infer_extents(x.shape[1:-1].as_list(), window, strides, padding, dilations)
+    except ValueError as error:  # no window fits
+        raise invalid(str(error)) if current_trace() is None else error from None
+    found = []
+    for n, k, s, d in zip(extents_of(x)[1:], window, strides, dilations, strict=False):
+        reach = (k - 1) * d + 1
+        count: Any = -(-n // s) if padding == "SAME" else (n - reach + s) // s
+        missing = (count - 1) * s + reach - n if padding == "SAME" else 0
+        found.append((count, max(missing, 0) if isinstance(missing, int) else maximum(missing, 0)))
+    return found
 
 
 # ---- morphology -----------------------------------------------------------------------------------------------------
@@ -103,25 +110,39 @@ def dilation2d(
     if None not in (x.shape[-1], kernel.shape[-1]) and x.shape[-1] != kernel.shape[-1]:
         raise invalid(f"input and filter must have the same depth: {x.shape[-1]} vs {kernel.shape[-1]}")
     pads = paddings(padding, 2, False, explicit=False)
-    kh, kw, c = extents_of(kernel)
+    kh, kw, _ = extents_of(kernel)
     if not isinstance(kh, int) or not isinstance(kw, int):
         raise NotImplementedError("dilation2d needs a filter of known height and width")
     assert isinstance(pads, str)
     stride, rate = spatial(strides, 2, "strides"), spatial(dilations, 2, "dilations")
-    found = windows_of(x, (kh, kw), stride, pads, rate)
-    total = found.values + reshape(kernel, [1, 1, kh, 1, kw, c])
-    if found.inside is not None:
-        kind = x.dtype
-        low = -math.inf if kind.is_floating else np.iinfo(kind.numpy_dtype).min
-        total = select(found.inside, total, as_tensor(np.asarray(low).astype(kind.numpy_dtype)))
-    n, channels = extents_of(x)[0], extents_of(x)[3]
-    rows = transpose_p(total, perm=(0, 1, 3, 5, 2, 4))
-    rows = reshape(rows, [n, *found.out, channels, kh * kw])
-    # The first of equal sums takes the gradient.
+    best: Any = None
+    for each in _sums(x, kernel, (kh, kw), stride, pads, rate):  # the first of equal ones takes the gradient
+        best = each if best is None else select(greater(each, best), each, best)
+    return best if name is None else identity(best, name=name)
 
-    first = cast(top_k(rows, 1).indices, "int32")
-    chosen = equal(np.arange(kh * kw, dtype=np.int32), first)
-    return reduce_sum(select(chosen, rows, zeros_like_p(rows)), -1, name=name)
+
+def _sums(
+    x: Tensor, kernel: Tensor, window: tuple[int, int], strides: Sequence[int], padding: str, rates: Sequence[int]
+) -> list[Any]:
+    """For each element of the filter its sums with elements of x, the least number outside. t[n, *o, c] each."""
+    taps = list(np.ndindex(*window))
+    if not x.dtype.is_floating:  # the least integer has no sums
+        found = windows_of(x, window, strides, padding, rates)
+        total, low = found.values + reshape(kernel, [1, 1, window[0], 1, window[1], -1]), x.dtype.min
+        if found.inside is not None:
+            total = select(found.inside, total, as_tensor(np.asarray(low, x.dtype.numpy_dtype)))
+        return [total[:, :, i, :, j] for i, j in taps]
+    (rows, below), (columns, beside) = _margins(x, window, strides, padding, rates)
+    around = [[0, 0], *[[n // 2, n - n // 2] for n in (below, beside)], [0, 0]]
+    whole = pad(x, around, constant_values=-math.inf) if padding == "SAME" else x
+
+    def part(first: int, count: Any, step: int) -> slice:
+        return slice(first, first + (count - 1) * step + 1, step)
+
+    return [
+        whole[:, part(i * rates[0], rows, strides[0]), part(j * rates[1], columns, strides[1])] + kernel[i, j]
+        for i, j in taps
+    ]
 
 
 @public("nn.erosion2d")

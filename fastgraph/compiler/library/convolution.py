@@ -104,27 +104,24 @@ def _depthwise_steps(
     node: Node, g: Geometry, number: Callable[[Value], int], scratch: Callable[[str, int], Value]
 ) -> list[KernelStep]:
     x, filter, result = operands(node)
-    size = g.filter_size
-    if node.op.name.endswith("filter_grad"):
-        sizes = [Size(1, ((number(v), 1 + k),)) for v in (x, result) for k in range(2)]
-        part = number(scratch("float32", depthwise_rows.CHUNKS * size))
-        rows, chunks = ((number(result), 0), (number(result), 1)), depthwise_rows.CHUNKS
-        text, flops = depthwise_rows.DepthwiseRows(g).filter_gradient(), 2.0 * size * g.strides[1] / chunks
-        dims = (Size(1, (*rows, (number(result), 2))),)
-        inputs = (number(x), number(result))
-        first = _step(node, inputs, part, text, [*sizes, Size(1, rows)], Size(chunks), flops / 20, dims, flops)
-        text = combined(size, chunks)
-        return [first, _step(node, (part,), number(filter), text, (), Size(-(-size // 256)), 0.1 * size, ())]
-    turned = node.op.name.endswith("input_grad")
-    more = [number(node.inputs[2])] if node.op.name.endswith("_bias") else []
-    ending = (BIAS_RELU if node.attrs["relu"] else BIAS) if more else STORE
+    size, turned = g.filter_size, node.op.name.endswith("input_grad")
     source, target = (result, x) if turned else (x, result)
     sizes = [Size(1, ((number(v), 1 + k),)) for v in (source, target) for k in range(2)]
+    rows, columns = Size(1, ((number(target), 0), (number(target), 1))), (number(target), 2)
     flops = 2.0 * size * (1 if turned else g.strides[1])
-    inputs = (number(source), number(filter), *more)
+    if node.op.name.endswith("filter_grad"):
+        chunks = depthwise_rows.CHUNKS
+        part, pixels = number(scratch("float32", chunks * size)), Size(1, (*rows.dims, columns))
+        text, flops = depthwise_rows.DepthwiseRows(g).filter_gradient(), flops / chunks
+        inputs = (number(x), number(result))
+        first = _step(node, inputs, part, text, [*sizes, rows], Size(chunks), flops / 20, (pixels,), flops)
+        text = combined(size, chunks)
+        return [first, _step(node, (part,), number(filter), text, (), Size(-(-size // 256)), 0.1 * size, ())]
+    more = [number(node.inputs[2])] if node.op.name.endswith("_bias") else []
+    ending = (BIAS_RELU if node.attrs["relu"] else BIAS) if more else STORE
     text = depthwise_rows.DepthwiseRows(g, turned, ending).text()
-    rows, dims = Size(1, ((number(target), 0), (number(target), 1))), (Size(1, ((number(target), 2),)),)
-    return [_step(node, inputs, number(target), text, sizes, rows, flops / 20, dims, flops)]
+    taken = (number(source), number(filter), *more)
+    return [_step(node, taken, number(target), text, sizes, rows, flops / 20, (Size(1, (columns,)),), flops)]
 
 
 def _filter_steps(

@@ -160,7 +160,7 @@ static int fg_blocks_pay(int bits, int is_double, int64_t m, int64_t n, int64_t 
 
 /* c = a @ b, by blocks; c_row and so on: how far apart rows and columns lie. One of those of a is 1, and of b. */
 #define FG_PLAIN_SUM(sum, x, y) ((sum) + (x) * (y))
-#define FG_BLOCK_PRODUCT(NAME, T, SUM, OF_512, OF_256)                                                                      \
+#define FG_BLOCK_PRODUCT(NAME, T, SUM, OF_512, BY_512, OF_256, BY_256)                                                                      \
     static void NAME(int bits, const T *a, const T *b, T *c, int64_t m, int64_t n, int64_t k, int64_t a_row,           \
                      int64_t a_col, int64_t b_row, int64_t b_col, int64_t c_row) {                                     \
         if (m == 0) return;                                                                                            \
@@ -173,15 +173,19 @@ static int fg_blocks_pay(int bits, int is_double, int64_t m, int64_t n, int64_t 
                     c[i * c_row + j] = sum;                                                                            \
                 }                                                                                                      \
         else if (bits == 512)                                                                                          \
-            OF_512(room, a, b, c, m, n, k, a_row, a_col, b_row, b_col, c_row);                                         \
+            OF_512(BY_512, room, a, b, c, m, n, k, a_row, a_col, b_row, b_col, c_row);                                         \
         else                                                                                                           \
-            OF_256(room, a, b, c, m, n, k, a_row, a_col, b_row, b_col, c_row);                                         \
+            OF_256(BY_256, room, a, b, c, m, n, k, a_row, a_col, b_row, b_col, c_row);                                         \
     }
-FG_BLOCK_PRODUCT(fg_block_product, float, FG_PLAIN_SUM, fg_product_512, fg_product_256)
-FG_BLOCK_PRODUCT(fg_block_product_double, double, FG_PLAIN_SUM, fg_product_512_double, fg_product_256_double)
-FG_BLOCK_PRODUCT(fg_block_product_int, uint32_t, FG_PLAIN_SUM, fg_product_512_int, fg_product_256_int)
-FG_BLOCK_PRODUCT(fg_brain_pairs_product, uint32_t, fg_brain_sum, fg_product_brain_pairs, fg_product_brain_pairs)
-FG_BLOCK_PRODUCT(fg_short_pairs_product, uint32_t, fg_short_sum, fg_product_short_pairs, fg_product_short_pairs)
+FG_BLOCK_PRODUCT(fg_block_product, float, FG_PLAIN_SUM, fg_product_512, rows_512, fg_product_256, rows_256)
+FG_BLOCK_PRODUCT(fg_block_product_double, double, FG_PLAIN_SUM, fg_product_512_double, rows_512_double,
+                 fg_product_256_double, rows_256_double)
+FG_BLOCK_PRODUCT(fg_block_product_int, uint32_t, FG_PLAIN_SUM, fg_product_512_int, rows_512_int, fg_product_256_int,
+                 rows_256_int)
+FG_BLOCK_PRODUCT(fg_brain_pairs_product, uint32_t, fg_brain_sum, fg_product_512_int, rows_brain_pairs,
+                 fg_product_512_int, rows_brain_pairs)
+FG_BLOCK_PRODUCT(fg_short_pairs_product, uint32_t, fg_short_sum, fg_product_512_int, rows_short_pairs,
+                 fg_product_512_int, rows_short_pairs)
 
 #else /* another CPU or compiler: BLAS */
 

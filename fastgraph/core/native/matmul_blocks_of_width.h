@@ -85,6 +85,7 @@ static const NAME(rows_t) NAME(rows)[] = {
 #endif
 };
 
+#if !EVERY_PART /* else those of others: they only move elements */
 /* Columns [0, n) of b, laid out panel by panel, each [k, 2 * LANES]. */
 static __attribute__((noinline, target(TARGET))) void NAME(panels)(T *to, const T *b, int64_t b_row, int64_t b_col,
                                                                     int64_t n, int64_t k) {
@@ -113,7 +114,8 @@ static __attribute__((noinline, target(TARGET))) void NAME(panels)(T *to, const 
     }
 }
 
-static __attribute__((target(TARGET))) void NAME(fg_product)(void *room, const T *a, const T *b, T *c, int64_t m,
+/* c = a @ b by these functions for rows. */
+static __attribute__((target(TARGET))) void NAME(fg_product)(const NAME(rows_t) *by, void *room, const T *a, const T *b, T *c, int64_t m,
                                                              int64_t n, int64_t k, int64_t a_row, int64_t a_col,
                                                              int64_t b_row, int64_t b_col, int64_t c_row) {
     T *block = (T *)room, *panels = block + 16 * (FG_DEPTH_OF(T) + 64);
@@ -150,13 +152,15 @@ static __attribute__((target(TARGET))) void NAME(fg_product)(void *room, const T
                     }
                     left = block, left_row = 1, left_col = 16;
                 }
-                NAME(rows)[rows](left, left_row, left_col, right, right_row, panel, c + at * c_row + v0, c_row, count,
+                by[rows](left, left_row, left_col, right, right_row, panel, c + at * c_row + v0, c_row, count,
                                  depth, p0 > 0);
                 at += rows;
             }
         }
     }
 }
+
+#endif
 
 #undef INLINE
 #undef LOAD_FIRST

@@ -95,7 +95,6 @@
 #define MOST 6
 #define TARGET "avx512f"
 #define NAME(x) x##_512_double
-#define EVERY_PART 1
 #define TILE 4
 #define TURN fg_turn_double
 #define LOAD(p) _mm512_loadu_pd(p)
@@ -157,7 +156,6 @@
 #if FG_LANES == FG_INT_512
 #define TARGET "avx512f"
 #define NAME(x) x##_512_int
-#define EVERY_PART 1
 #define FMA(x, y, z) _mm512_add_epi32(_mm512_mullo_epi32(x, y), z)
 #elif FG_LANES == FG_BRAIN_PAIRS
 #define TARGET "avx512f,avx512bf16"

@@ -120,7 +120,7 @@ def move_out(graph: Graph) -> Graph:
 
 def _computed_anew(node: Node) -> Value | None:
     """The first value of a loop's body that is worth being an operand, and follows from operands that stay."""
-    body = node.attrs["body_graph"]
+    body: Graph = node.attrs["body_graph"]
     n = node.attrs["n_carried"]
     same = {v for i, v in enumerate(body.parameters) if (i >= n or body.outputs[i] is v) and _is_number(v)}
     works: set[Value] = set()
