@@ -59,6 +59,9 @@ def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str
         return [result]
 
     parts = [part for each in (ours, theirs) for part in (each.indices, each.values, each.dense_shape)]
-    rank = ours.shape.rank or theirs.shape.rank
+    shapes = [each.shape.as_list() for each in (ours, theirs) if each.shape.rank is not None]
+    known: list[int | None] | None = [None] * (len(shapes[0]) - 1) if shapes else None
+    if len(shapes) == 2 and len(shapes[0]) == len(shapes[1]):
+        known = [None if None in pair else max(pair) for pair in zip(*shapes, strict=True)][:-1]
     with name_scope(name or "edit_distance"):
-        return host_call(distances, parts, (float32, TensorShape(None if rank is None else [None] * (rank - 1))))[0]
+        return host_call(distances, parts, (float32, TensorShape(known)))[0]

@@ -60,10 +60,11 @@ def _bincount(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     rank = values.shape.rank
     if rank is None:
         raise NotFoundError(None, None, f"Node '{name}': counts of a tensor of unknown rank have no equal here")
-    has_weights = weights.shape.num_elements() != 0
+    binary = attrs.get("binary_output", False)
+    has_weights = weights.shape.num_elements() != 0 and not binary  # whether a number is there has none
     return public_function("math.bincount")(
         values, weights=weights if has_weights else None, minlength=size, maxlength=size, dtype=weights.dtype,
-        axis=-1 if rank == 2 else None, binary_output=attrs.get("binary_output", False), name=name,
+        axis=-1 if rank == 2 else None, binary_output=binary, name=name,
     )  # fmt: skip
 
 

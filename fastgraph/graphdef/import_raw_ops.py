@@ -219,11 +219,10 @@ def _counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     *given, size, weights = inputs
     x: Any
     x = SparseTensor(*given) if len(given) == 3 else RaggedTensor.from_row_splits(given[1], given[0], validate=False)
-    held: Any = None
-    if weights.shape.num_elements() != 0:
-        held = x.with_values(weights)
+    binary, held = attrs.get("binary_output", False), None
+    if weights.shape.num_elements() != 0 and not binary:  # whether a number is there has no weight
+        held = x.with_values(_call("reshape", weights, [-1]))
     rows = len(given) == 2 or given[2].shape.num_elements() == 2
-    binary = attrs.get("binary_output", False)
     return _call("math.bincount", x, held, size, size, weights.dtype, axis=-1 if rows else None, binary_output=binary)
 
 

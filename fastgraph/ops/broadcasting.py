@@ -46,7 +46,10 @@ def _check_broadcast(shape: Dims, target: Dims) -> None:
         raise ValueError(f"Rank of input ({len(shape)}) must be no greater than rank of output shape ({len(target)}).")
     own = target[len(target) - len(shape) :]
     if any(a is not None and b is not None and a not in (1, b) for a, b in zip(shape, own, strict=True)):
-        raise ValueError(f"Incompatible shapes: {shape_text(shape)} vs. {shape_text(target)}")
+        texts = shape_text(shape), shape_text(target)
+        if all(None in (n, to) or n in (1, to) or to == 1 for n, to in zip(shape, own, strict=True)):
+            raise ValueError(f"Unable to broadcast tensor of shape {texts[0]} to tensor of shape {texts[1]}")
+        raise ValueError(f"Incompatible shapes: {texts[0]} vs. {texts[1]}")
 
 
 def _infer_broadcast(input: Aval, *, shape: tuple[int, ...]) -> Aval:
@@ -77,6 +80,7 @@ def _lower_broadcast(b: Builder, node: Node) -> list[Any]:
     ],
     error_samples=lambda: [
         misuse("Incompatible shapes: \\[2,3\\] vs. \\[3,3\\]", np.ones([2, 3]), shape=(3, 3)),
+        misuse("Unable to broadcast tensor of shape \\[2\\] to tensor of shape \\[2,1\\]", np.ones([2]), shape=(2, 1)),
         misuse(
             "Rank of input \\(2\\) must be no greater than rank of output shape \\(1\\).", np.ones([2, 3]), shape=(3,)
         ),

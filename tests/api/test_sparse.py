@@ -511,3 +511,14 @@ def test_the_shape_is_what_is_known_of_each_extent() -> None:
 def test_a_mask_of_slices_whose_indices_are_a_list() -> None:
     left = fg.sparse.mask(fg.IndexedSlices(fg.ones([2, 2]), [0, 3]), [3])
     assert left.indices.numpy().tolist() == [0] and left.values.shape == [1, 2]
+
+
+def test_the_extents_of_distances_are_known_where_those_of_the_sequences_are() -> None:
+    @fg.function
+    def distances() -> Any:
+        one = fg.SparseTensor([[0, 0, 0], [1, 0, 1]], ["a", "b"], [2, 1, 2])
+        found = fg.edit_distance(one, fg.SparseTensor([[0, 0, 0], [0, 1, 0]], ["a", "a"], [1, 2, 3]), normalize=False)
+        assert found.shape.as_list() == [2, 2]
+        return found
+
+    assert distances().numpy().tolist() == [[0.0, 1.0], [1.0, 0.0]]

@@ -205,6 +205,15 @@ RAW: list[tuple[Any, Any]] = [
         ),
         [[[[0.0], [0.0]], [[0.0], [5.0]]]],
     ),
+    (lambda: raw.DenseBincount(input=[1, 1], size=3, weights=[0.5, 2.0], binary_output=True), [0.0, 1.0, 0.0]),
+    (
+        lambda: raw.RaggedBincount(splits=[0, 1, 2], values=[1, 0], size=2, weights=[[0.5], [2.0]]),
+        [[0.0, 0.5], [2.0, 0.0]],
+    ),
+    (
+        lambda: raw.RaggedBincount(splits=[0, 1, 2], values=[1, 0], size=2, weights=[0.5, 2.0], binary_output=True),
+        [[0.0, 1.0], [1.0, 0.0]],
+    ),
     (lambda: raw.StringLower(input=["AB"]), [b"ab"]),
 ]
 
