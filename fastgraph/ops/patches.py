@@ -124,7 +124,7 @@ def dilation2d(
 def _sums(
     x: Tensor, kernel: Tensor, window: tuple[int, int], strides: Sequence[int], padding: str, rates: Sequence[int]
 ) -> list[Any]:
-    """For each element of the filter its sums with elements of x, the least number outside. t[n, *o, c] each."""
+    """Sums of elements of x with each element of the filter, the least number outside. t[n, *o, c] each."""
     taps = list(np.ndindex(*window))
     if not x.dtype.is_floating:  # the least integer has no sums
         found = windows_of(x, window, strides, padding, rates)

@@ -49,10 +49,8 @@ class TableFunction:
 class SavedGraph(ObjectGraph):
     """The objects below a root that a SavedModel keeps, with signatures."""
 
-    def __init__(
-        self, root: Any, signatures: SignatureMap, functions: dict[str, Any], cache: dict[Any, Any]
-    ) -> None:
-        """`functions`: those of the root, see `functions_of`; `cache`: what objects of Keras 2 have made for this SavedModel."""
+    def __init__(self, root: Any, signatures: SignatureMap, functions: dict[str, Any], cache: dict[Any, Any]) -> None:
+        """`functions`: those of the root, by `functions_of`; `cache`: what Keras 2 has made for this file."""
         self.functions = functions
         self._cache = cache
         self.untraced: list[str] = []

@@ -87,7 +87,7 @@ def save(
 def save_and_return_nodes(
     obj: Any, export_dir: str | os.PathLike[str], signatures: Any = None, options: SaveOptions | None = None
 ) -> tuple[list[Any], Any]:
-    """As `save`; return the objects in their order in the file, and a mapping of each to its way from the root.
+    """Save as `save` does; return the objects in their order in the file, and a mapping of each to its way there.
 
     A way is a tuple of parts with a `name` and the object there, `ref`; Keras 2 asks for it.
     """

@@ -137,7 +137,7 @@ class Trackable:
 
     @property
     def _setattr_tracking(self) -> bool:
-        """Whether attributes that are set become dependencies: TensorFlow's switch, which Keras 2 turns."""
+        """Switch that makes attributes that are set dependencies: TensorFlow's switch, which Keras 2 turns."""
         return bool(getattr(self, "_self_setattr_tracking", True))
 
     @_setattr_tracking.setter
