@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -400,3 +401,23 @@ def test_a_function_of_nothing_is_the_learning_rate() -> None:
     optimizer, v = SGD(lambda: 0.5), fg.Variable(1.0)
     optimizer.apply_gradients([(fg.constant(1.0), v)])
     assert float(v) == 0.5 == float(optimizer.learning_rate) == optimizer.get_config()["learning_rate"]
+
+
+@pytest.mark.parametrize("name", ["Adadelta", "Adagrad", "Adam", "Adamax", "Ftrl", "Lion", "Nadam", "RMSprop", "SGD"])
+def test_a_restored_optimizer_goes_on_as_if_it_had_not_been_saved(name: str, tmp_path: Path) -> None:
+    def begun() -> tuple[Any, Any]:
+        return fg.Variable([1.0, -2.0, 3.0]), getattr(fg.keras.optimizers, name)(0.1)
+
+    def step(v: Any, optimizer: Any) -> None:
+        optimizer.apply_gradients([(v * v - 0.5, v)])
+
+    v, optimizer = begun()
+    step(v, optimizer)
+    step(v, optimizer)
+    path = fg.train.Checkpoint(v=v, optimizer=optimizer).write(str(tmp_path / "c"))
+    step(v, optimizer)
+    w, other = begun()
+    status = fg.train.Checkpoint(v=w, optimizer=other).read(path)  # what it keeps is made later
+    step(w, other)
+    status.assert_consumed()
+    assert w.numpy().tolist() == v.numpy().tolist()

@@ -194,7 +194,9 @@ class Nadam(_Slotted):
     def build(self, var_list: Sequence[Variable]) -> None:
         """Make the running means, and the product of the momentums' shares."""
         super().build(var_list)
-        self._u_product = Variable(1.0, dtype=var_list[0].dtype, trainable=False)
+        product = Variable(1.0, dtype=var_list[0].dtype, trainable=False)
+        self._u_product = self._track_trackable(product, "_u_product", overwrite=True)
+        self._handle_deferred_dependencies("_u_product", product)
 
     def _share(self, ahead: int, dtype: DTypeLike | None) -> Any:
         """The momentum's share at this step, or at one ahead."""
