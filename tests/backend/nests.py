@@ -157,7 +157,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
     "lshift": np.left_shift, "rshift": np.right_shift,
-    "fold_add": np.add, "fold_mul": np.multiply,
+    "fold_add": np.add, "fold_mul": np.multiply, "muladd": lambda a, b, c: a * b + c,
     "eq": np.equal, "ne": np.not_equal, "select": lambda c, a, b: a if c else b,
     "complex": lambda real, imag: np.array([real, imag]).view("complex64" if real.itemsize == 4 else "complex128")[0],
 }  # fmt: skip

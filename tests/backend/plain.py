@@ -97,7 +97,7 @@ class _Run:
             aval = self.aval(step.outputs[0])
             memory = np.ascontiguousarray(as_array(inputs[0])).reshape(-1)
             return [from_array(memory.view(aval.dtype.as_numpy_dtype).reshape(aval.shape), aval.dtype)]
-        if isinstance(step, GemmStep):
+        if isinstance(step, GemmStep) and not step.pairs:
             a, b = map(as_array, inputs)
             product = (a.swapaxes(-1, -2) if step.transpose_a else a) @ (b.swapaxes(-1, -2) if step.transpose_b else b)
             return [from_array(product, self.aval(step.outputs[0]).dtype)]

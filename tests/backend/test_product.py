@@ -340,3 +340,17 @@ def test_products_of_pairs_of_unknown_sizes() -> None:
         with flags.override(tier="last"):
             for got, want in ((function(x), x @ weights), (odd(x[:, 1:], weights[1:]), x[:, 1:] @ weights[1:])):
                 np.testing.assert_allclose(fg.cast(got, "float32"), fg.cast(want, "float32"), rtol=1e-2, atol=0.1)
+
+
+def test_the_gpu_leaves_pairs_to_the_host() -> None:
+    """Its product of matrices knows none: the op's body computes what the CPU would multiply in pairs."""
+    pytest.importorskip("numba")
+    from fastgraph.compiler.cuda.device_program import _Assembler
+    from fastgraph.compiler.program.symbolic_extents import witness_avals
+    from fastgraph.runtime.executable import compile_graph
+
+    graph = compile_graph(
+        fg.function(lambda a: fg.matmul(a, a)).get_concrete_function(fg.zeros([32, 32], "bfloat16")).graph.ir
+    )
+    device = _Assembler(graph, witness_avals(graph, [(32, 32)]), set())
+    assert not any(device.is_gemm(node) for node in graph.nodes if "pairs" in node.attrs)

@@ -55,6 +55,9 @@ class _Assembler(Assembler):
     def has_loops(self, node: Node) -> bool:
         return False
 
+    def is_gemm(self, node: Node) -> bool:
+        return "pairs" not in node.attrs and super().is_gemm(node)  # its product knows no pairs
+
     def counted(self, node: Node) -> None:
         return None
 
