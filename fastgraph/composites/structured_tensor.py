@@ -372,7 +372,10 @@ def _converted(fields: Mapping[Any, Any]) -> dict[str, Any]:
             raise ValueError(f"Field name {name!r} is not currently allowed.")
         if not isinstance(value, (Tensor, RaggedTensor, StructuredTensor)):
             try:
-                value = convert(value)
+                if hasattr(value, "nested_row_splits"):  # the arrays of a RaggedTensor, as TensorFlow 1 has them
+                    value = RaggedTensor.from_nested_row_splits(value.flat_values, value.nested_row_splits)
+                else:
+                    value = convert(value)
             except (TypeError, ValueError) as error:
                 raise TypeError(f"Unexpected type for value in `fields`: {value!r}") from error
             if not isinstance(value, (Tensor, RaggedTensor)):

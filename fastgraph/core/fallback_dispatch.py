@@ -98,9 +98,10 @@ def dispatch_for_types(op: Callable[..., Any], *kinds: type) -> Callable[[Any], 
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        if inspect.signature(function) != inspect.signature(op):
-            wanted = inspect.signature(op)
-            raise AssertionError(f"The decorated function's signature must exactly match: {wanted}")
+        own, wanted = [[(each.name, each.kind, each.default) for each in inspect.signature(f).parameters.values()]
+                       for f in (function, op)]  # fmt: skip
+        if own != wanted:  # what they are annotated with is another matter
+            raise AssertionError(f"The decorated function's signature must exactly match: {inspect.signature(op)}")
         _TypeBased(function, kinds).register(op)
         return function
 

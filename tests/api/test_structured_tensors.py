@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import fastgraph as fg
+from fastgraph.composites.composite_values import evaluated
 
 ST = fg.experimental.StructuredTensor
 Rows = fg.experimental.RowPartition
@@ -149,3 +150,8 @@ def test_specs_say_what_python_values_become() -> None:
     assert made.field_value("a").dtype == fg.int64 and made.field_value("b").dtype == fg.float32
     with pytest.raises(ValueError, match=r"Value at \(\) does not match typespec"):
         ST.from_pyval({"a": [1]}, spec)
+
+
+def test_fields_that_are_arrays_of_ragged_tensors() -> None:
+    value = evaluated(fg.ragged.constant([[1, 2], [3]]))
+    assert ST.from_fields_and_rank({"a": value}, 1).field_value("a").to_list() == [[1, 2], [3]]
