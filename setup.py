@@ -57,8 +57,8 @@ COMPILE_ARGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "
 LINK_ARGS = ["-pthread"]
 if sys.platform == "linux" and not DEBUG and not SANITIZE:
     # Names of functions and how to unwind them are a fifth of the extensions, for debuggers only: C raises nothing.
-    # A page begun anew where what the loader fills in ends, and the build's number, are 26 kB more.
-    LINK_ARGS += ["-s", "-Wl,-z,noseparate-code", "-Wl,-z,norelro", "-Wl,--build-id=none"]
+    # The build's number is a few bytes of each.
+    LINK_ARGS += ["-s", "-Wl,-z,noseparate-code", "-Wl,--build-id=none"]
     COMPILE_ARGS += ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fvect-cost-model=dynamic"]
 if GUARD:
     COMPILE_ARGS += ["-DFASTGRAPH_GUARD"]
