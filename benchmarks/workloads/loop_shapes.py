@@ -22,7 +22,8 @@ CASES = {
 ROWS = dict.fromkeys(CASES, 39)
 SMALL = {"small": True}
 GOALS: dict[str, float] = {}
-TOLERANCE = 1e-3
+# A whole number that rounding leaves a last bit short of is cut to the one below: one of the 120 that an image has.
+TOLERANCE = {"image*": 1e-2, "*": 1e-3}
 ABSENT = {
     "jax": "written for the peers that have NumPy's names and Variables",
     "numpy": "it makes a temporary of each operation",
