@@ -29,7 +29,7 @@ CXX11_ABI_FLAG, CXX_VERSION, MONOLITHIC_BUILD = 1, 201703, 0
 #: The packages that fastgraph uses, for `show_config`.
 PACKAGES = (
     "numpy", "numba", "llvmlite", "scipy", "ml_dtypes", "diastatic-malt", "threadpoolctl",
-    "scikit-learn", "matplotlib", "rich",
+    "scikit-learn", "matplotlib",
 )  # fmt: skip
 
 

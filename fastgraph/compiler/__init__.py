@@ -1,4 +1,4 @@
-"""From graph to Program.
+"""Compiler: from graph to Program.
 
 Takes an optimised graph and makes a Program of it: rewrites ops in terms of simpler ones, widens half floats, attaches
 epilogues to convolutions, and turns clusters of nodes into kernels.

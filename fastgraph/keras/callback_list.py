@@ -41,10 +41,10 @@ class Callback:
         self.model = model
 
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
-        """Called before an epoch of training."""
+        """Act before an epoch of training."""
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Called after an epoch of training and its validation, whose values are logged as "val_..."."""
+        """Act after an epoch of training and its validation, whose values are logged as "val_..."."""
 
     def on_batch_begin(self, batch: int, logs: Logs = None) -> None:
         """The older name of `on_train_batch_begin`."""
@@ -53,42 +53,42 @@ class Callback:
         """The older name of `on_train_batch_end`."""
 
     def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
-        """Called before a step of training."""
+        """Act before a step of training."""
         self.on_batch_begin(batch, logs=logs)
 
     def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Called after a step of training."""
+        """Act after a step of training."""
         self.on_batch_end(batch, logs=logs)
 
     def on_test_batch_begin(self, batch: int, logs: Logs = None) -> None:
-        """Called before a step of `evaluate` or of validation."""
+        """Act before a step of `evaluate` or of validation."""
 
     def on_test_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Called after a step of `evaluate` or of validation."""
+        """Act after a step of `evaluate` or of validation."""
 
     def on_predict_batch_begin(self, batch: int, logs: Logs = None) -> None:
-        """Called before a step of `predict`."""
+        """Act before a step of `predict`."""
 
     def on_predict_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Called after a step of `predict`, with {"outputs": ...}."""
+        """Act after a step of `predict`, with {"outputs": ...}."""
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Called before training."""
+        """Act before training."""
 
     def on_train_end(self, logs: Logs = None) -> None:
-        """Called after training."""
+        """Act after training."""
 
     def on_test_begin(self, logs: Logs = None) -> None:
-        """Called before `evaluate` or validation."""
+        """Act before `evaluate` or validation."""
 
     def on_test_end(self, logs: Logs = None) -> None:
-        """Called after `evaluate` or validation."""
+        """Act after `evaluate` or validation."""
 
     def on_predict_begin(self, logs: Logs = None) -> None:
-        """Called before `predict`."""
+        """Act before `predict`."""
 
     def on_predict_end(self, logs: Logs = None) -> None:
-        """Called after `predict`."""
+        """Act after `predict`."""
 
 
 def numbers(logs: Logs) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class Sequence:
         raise NotImplementedError
 
     def on_epoch_end(self) -> None:
-        """Called after each pass over the batches."""
+        """Act after each pass over the batches."""
 
     def __iter__(self) -> Any:
         """Yield the batches in order."""

@@ -1,4 +1,4 @@
-"""From Program to Plan, and the execution of Plans.
+"""Runtime: from Program to Plan, and the execution of Plans.
 
 The schedule turns a Program and shapes into a Plan: order, memory, shards. The executor runs Plans without Python. The
 executable is what a traced graph is run by.

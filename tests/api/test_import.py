@@ -12,7 +12,7 @@ import pytest
 
 import fastgraph as fg
 
-LATER = ("numba", "llvmlite", "scipy", "malt", "tensorboard", "rich", "matplotlib", "sklearn", "ml_dtypes")
+LATER = ("numba", "llvmlite", "scipy", "malt", "tensorboard", "matplotlib", "sklearn", "ml_dtypes")
 SECONDS = 0.3  # the goal is 0.15 s on an idle machine
 MEGABYTES = 60
 

@@ -178,7 +178,7 @@ UPWARD = {
 
 #: What may be imported inside a function: loaded on first use, or an optional extra.
 LATE = {
-    "numba", "llvmlite", "scipy", "malt", "ml_dtypes", "threadpoolctl", "rich", "matplotlib", "sklearn",
+    "numba", "llvmlite", "scipy", "malt", "ml_dtypes", "threadpoolctl", "matplotlib", "sklearn",
     "tensorboard", "safetensors", "fsspec",
 }  # fmt: skip
 

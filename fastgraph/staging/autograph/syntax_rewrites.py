@@ -283,7 +283,7 @@ class _Statements(ast.NodeTransformer):
         return operator("unpacked_around", node.value, ast.Constant(star), ast.Constant(len(names) - star - 1))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        """malt does not look at its value: what is read there is read by the operator, as elsewhere."""
+        """Visit its value, at which malt does not look: what is read there is read by the operator, as elsewhere."""
         self.generic_visit(node)
         node.value = _placed(_Reads().visit(node.value), node.value)
         return node
@@ -309,7 +309,7 @@ class _Statements(ast.NodeTransformer):
         return [*made, node]
 
     def visit_Try(self, node: ast.Try) -> Any:
-        """malt takes the first statement of an else for the else itself: it must not be one that branches."""
+        """Keep the first statement of an else, which malt takes for the else itself, from being one that branches."""
         self.generic_visit(node)
         if node.orelse:
             node.orelse.insert(0, _placed(ast.Pass(), node.orelse[0]))
