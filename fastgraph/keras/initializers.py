@@ -64,7 +64,7 @@ __getattr__, __dir__ = lookup("keras.initializers")
 class Initializer:
     """The base of initializers: `__call__(shape, dtype)` gives values. Source: tf.keras.initializers.Initializer."""
 
-    def __call__(self, shape: SizeLike, dtype: Any = None, **kwargs: Any) -> Tensor:  # subclasses may take DTypes alone
+    def __call__(self, shape: Any, dtype: Any = None, **kwargs: Any) -> Tensor:  # subclasses may take less
         """Return values of this shape and dtype."""
         raise NotImplementedError("Initializer subclasses must implement the `__call__()` method.")
 

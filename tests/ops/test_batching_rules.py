@@ -32,6 +32,7 @@ ONE_BY_ONE = {
     "broadcast_args": "a computation on sizes",
     "invert_permutation": "integers, and rare",
     "index_shuffle": "integers, and rare",
+    "paired_matmul": "the compiler alone makes it, of what is batched",
     "check_indices": "its error names one of many indices",
     "dynamic_partition": "the elements have different numbers of results",
     "ctc": "its batch is another axis, and rare",

@@ -32,6 +32,8 @@ tf.quantization.quantize_and_dequantize_v2(x, -1., 2., num_bits=4, round_mode='H
 tf.quantization.quantize_and_dequantize_v2(x, -1., 2., False, range_given=True) ; x: float32[3,4]
 tf.quantization.quantize_and_dequantize_v2(x, [-1., -2.], [2., 1.], range_given=True, axis=1) ; x: float32[3,2]
 tf.quantization.quantize_and_dequantize_v2(x, 2., 1., range_given=True) ; x: float32[3]
+tf.random.experimental.index_shuffle(x, [7, 5], 9) ; x: int32|int64[4]0..9
+tf.random_index_shuffle(x, [7, 5, 8], 9, rounds=8) ; x: int32|int64[4]0..9
 tf.random.uniform_candidate_sampler([[1], [2]], 1, 4, True, 10, seed=3) ;
 tf.random.uniform_candidate_sampler([[1], [2]], 1, 6, False, 16, seed=3) ;
 tf.random.log_uniform_candidate_sampler([[1, 5], [2, 0]], 2, 8, True, 50, seed=4) ;
