@@ -143,7 +143,7 @@ def _joined(node: Node) -> list[Definition]:
     return _definition(node, "UnsortedSegmentJoin", "output", separator=node.attrs["separator"], **types)
 
 
-RARE: dict[str, Callable[[Node], list[Any]]] = {
+MEDIA: dict[str, Callable[[Node], list[Any]]] = {
     "characters": _characters,
     "cross": _crossed,
     "cross_hashed": _crossed,
