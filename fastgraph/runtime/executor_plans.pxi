@@ -286,9 +286,9 @@ cdef class Plan:
 
     cdef Gemm* gemm_of(self, step) except NULL:
         cdef Gemm* g = <Gemm*>self.take(sizeof(Gemm))
-        g.kind = {"float32": SINGLE, "float64": DOUBLE, "int32": INTEGER, "bfloat16": BRAIN_PAIRS, "int16": SHORT_PAIRS}[
-            step.dtype
-        ]
+        g.kind = {
+            "float32": SINGLE, "float64": DOUBLE, "int32": INTEGER, "bfloat16": BRAIN_PAIRS, "int16": SHORT_PAIRS
+        }[step.dtype]
         g.transpose_a = step.transpose_a
         g.transpose_b = step.transpose_b
         g.along_n = step.along_n

@@ -153,7 +153,7 @@ def vector_bits() -> int:
 
 
 def pair_products() -> int:
-    """Kinds of pairs of which this CPU multiplies both numbers in one instruction: 1 of bfloat16, 2 of int16, 3 of both."""
+    """Kinds of pairs of which this CPU multiplies both numbers in one instruction: 1 bfloat16, 2 int16, 3 both."""
     return fg_pair_products() if _bits == 512 else 0
 
 
