@@ -229,10 +229,10 @@ PUBLIC: dict[str, str] = {
     **{
         f"linalg.LinearOperator{name}": f"linear_operators.{module}:LinearOperator{name}"
         for module, names in {
-            "structures": "Diag FullMatrix Householder Identity LowerTriangular Permutation ScaledIdentity Toeplitz "
-            "Tridiag Zeros",
+            "structured_matrices": "Diag FullMatrix Householder Identity LowerTriangular Permutation ScaledIdentity "
+            "Toeplitz Tridiag Zeros",
             "circulant": "Circulant Circulant2D Circulant3D",
-            "compounds": "Adjoint Composition Inversion Kronecker LowRankUpdate",
+            "composed_operators": "Adjoint Composition Inversion Kronecker LowRankUpdate",
             "block_operators": "BlockDiag BlockLowerTriangular",
         }.items()
         for name in names.split()

@@ -33,7 +33,7 @@ from fastgraph.graphdef.import_gradients import (
 )
 from fastgraph.graphdef.import_lists import LISTS
 from fastgraph.graphdef.import_random import RANDOM
-from fastgraph.graphdef.import_raw_ops import RARE
+from fastgraph.graphdef.import_raw_ops import RAW_OP_IMPORTS
 from fastgraph.graphdef.import_records import RECORDS
 from fastgraph.graphdef.import_recurrent import RECURRENT
 from fastgraph.graphdef.import_strings import STRINGS
@@ -244,7 +244,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     **LISTS,
     **RANDOM,
     **RECORDS,
-    **RARE,
+    **RAW_OP_IMPORTS,
     **RECURRENT,
     **STRINGS,
 }

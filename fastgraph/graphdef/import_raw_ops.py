@@ -308,7 +308,7 @@ def _beams(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return [*paths[::3], *paths[1::3], *paths[2::3], scores]
 
 
-RARE: dict[str, Make] = {
+RAW_OP_IMPORTS: dict[str, Make] = {
     "CTCBeamSearchDecoder": _beams,
     "CTCGreedyDecoder": _greedy,
     "Concat": lambda name, inputs, attrs: _call("concat", inputs[1:], inputs[0], name=name),

@@ -9,14 +9,14 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from fastgraph.linear_operators import block_operators, circulant, compounds, structures
+from fastgraph.linear_operators import block_operators, circulant, composed_operators, structured_matrices
 from fastgraph.linear_operators.base import Hints, LinearOperator
 from fastgraph.ops.arguments import as_tensor
 
-_DIAG, _SCALED = structures.LinearOperatorDiag, structures.LinearOperatorScaledIdentity
-_TRIANGULAR, _CIRCULANT = structures.LinearOperatorLowerTriangular, circulant.LinearOperatorCirculant
-_BLOCKS, _INVERSE = block_operators.LinearOperatorBlockDiag, compounds.LinearOperatorInversion
-_IDENTITY, _ZEROS = structures.LinearOperatorIdentity, structures.LinearOperatorZeros
+_DIAG, _SCALED = structured_matrices.LinearOperatorDiag, structured_matrices.LinearOperatorScaledIdentity
+_TRIANGULAR, _CIRCULANT = structured_matrices.LinearOperatorLowerTriangular, circulant.LinearOperatorCirculant
+_BLOCKS, _INVERSE = block_operators.LinearOperatorBlockDiag, composed_operators.LinearOperatorInversion
+_IDENTITY, _ZEROS = structured_matrices.LinearOperatorIdentity, structured_matrices.LinearOperatorZeros
 _NUMBERS = (_DIAG, _SCALED)
 
 
@@ -48,7 +48,7 @@ def _composed(a: LinearOperator, b: LinearOperator, inverse: bool = False) -> Li
         hints["is_non_singular"] = square and _non_singular(a, b)
     if square is False:
         hints |= {"is_self_adjoint": False, "is_positive_definite": False}
-    return compounds.LinearOperatorComposition([_INVERSE(a) if inverse else a, b], **hints)
+    return composed_operators.LinearOperatorComposition([_INVERSE(a) if inverse else a, b], **hints)
 
 
 def _diagonals(a: Any, b: Any, combine: Callable[[Any, Any], Any], hints: Hints) -> Any:

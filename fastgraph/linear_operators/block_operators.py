@@ -9,8 +9,8 @@ from typing import Any
 from fastgraph.core.base.shapes import compatible
 from fastgraph.linear_operators.base import Hints, LinearOperator, check_fits
 from fastgraph.linear_operators.batches import extent, full, known, spread, together, total, turned_if
-from fastgraph.linear_operators.compounds import OfSeveral, dtype_of
-from fastgraph.linear_operators.structures import LinearOperatorFullMatrix
+from fastgraph.linear_operators.composed_operators import OfSeveral, dtype_of
+from fastgraph.linear_operators.structured_matrices import LinearOperatorFullMatrix
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.creation import zeros
 from fastgraph.ops.elementwise import add, multiply

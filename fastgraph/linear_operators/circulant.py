@@ -12,7 +12,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.linear_operators.base import Hints, largest_to_least
 from fastgraph.linear_operators.batches import extent, product, regrouped
 from fastgraph.linear_operators.fields import Field, OperatorOfFields
-from fastgraph.linear_operators.structures import is_real, log_size, nowhere_zero
+from fastgraph.linear_operators.structured_matrices import is_real, log_size, nowhere_zero
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.complex_numbers import conj, imag, real
 from fastgraph.ops.creation import ones

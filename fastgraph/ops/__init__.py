@@ -14,7 +14,7 @@ The modules by theme:
   gathering, one_hot, scatter, slice_accumulation, array_ops, space_to_batch, tensor_lists.
 - Along axes: reduction, arg_reduction, scans, segments, sorting, counting, partitions.
 - Products: matmul, einsum.
-- Matrices: matrix_checks, matrix_diagonals, matrix_transposes, factorizations, svd_and_eigen, linear_solvers,
+- Matrices: matrix_algebra, matrix_diagonals, matrix_transposes, factorizations, svd_and_eigen, linear_solvers,
   factored_solvers, tridiagonal, banded_solvers, matrix_functions, single_precision_lapack.
 - Networks: nn_ops, softmax, normalization, loss_averages, ctc_loss, candidate_samplers,
   cudnn_rnn.

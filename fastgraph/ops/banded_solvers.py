@@ -22,7 +22,7 @@ from fastgraph.ops.elementwise import select, zeros_like
 from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, shape_text, validated
 from fastgraph.ops.gathering import dim, gather_p
 from fastgraph.ops.linear_solvers import summed_like
-from fastgraph.ops.matrix_checks import spread_to, triangular_shape
+from fastgraph.ops.matrix_algebra import spread_to, triangular_shape
 from fastgraph.ops.movement import expand_dims
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum

@@ -1,8 +1,8 @@
 """Connectionist temporal classification: the loss of labels without times.
 
-Rule: sums over alignments lose nothing, however small (core/native/alignments.h). Beginning or ending in a wrong state
-has the probability 1e-307, as in TensorFlow, so that losses stay finite: the loss of labels that cannot be counts the
-ends, their gradient both. Source: Graves et al. 2006.
+Rule: sums over alignments lose nothing, however small (core/native/ctc_alignments.h). Beginning or ending in a wrong
+state has the probability 1e-307, as in TensorFlow, so that losses stay finite: the loss of labels that cannot be counts
+the ends, their gradient both. Source: Graves et al. 2006.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from fastgraph.ops.gathering import dim, gather_p
 from fastgraph.ops.joining import concat
 from fastgraph.ops.linear_solvers import triangular_solve, triangular_solve_p
 from fastgraph.ops.matmul import matmul
-from fastgraph.ops.matrix_checks import (
+from fastgraph.ops.matrix_algebra import (
     FLOATS,
     LAPACK,
     adjoint,

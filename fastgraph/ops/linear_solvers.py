@@ -24,7 +24,7 @@ from fastgraph.ops.complex_numbers import complex_of, conj, imag
 from fastgraph.ops.elementwise import cast, widened, zeros_like
 from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, validated
 from fastgraph.ops.matmul import matmul
-from fastgraph.ops.matrix_checks import (
+from fastgraph.ops.matrix_algebra import (
     FLOATS,
     LAPACK,
     all_finite,
@@ -43,7 +43,7 @@ from fastgraph.ops.matrix_checks import (
     triangular_shape,
     upper_triangle,
 )
-from fastgraph.ops.matrix_checks import adjoint as adjoint_of
+from fastgraph.ops.matrix_algebra import adjoint as adjoint_of
 from fastgraph.ops.matrix_transposes import adjoint as matrix_adjoint
 from fastgraph.ops.movement import shape
 from fastgraph.ops.precise_sums import is_half

@@ -25,7 +25,7 @@ from fastgraph.ops.families import Array, custom, public, validated
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.joining import concat
 from fastgraph.ops.linear_solvers import substituted
-from fastgraph.ops.matrix_checks import (
+from fastgraph.ops.matrix_algebra import (
     FLOATS,
     LAPACK,
     adjoint,

@@ -26,7 +26,7 @@ from fastgraph.ops.families import Array, custom, invalid, misuse, public, valid
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.linear_solvers import solve_p
 from fastgraph.ops.matmul import matmul
-from fastgraph.ops.matrix_checks import (
+from fastgraph.ops.matrix_algebra import (
     FLOATS,
     LAPACK,
     adjoint,

@@ -23,7 +23,7 @@ from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public,
 from fastgraph.ops.gathering import boolean_mask, dim
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.matmul import matmul
-from fastgraph.ops.matrix_checks import reciprocal_gaps, stacked, times
+from fastgraph.ops.matrix_algebra import reciprocal_gaps, stacked, times
 from fastgraph.ops.matrix_diagonals import diag, diag_part
 from fastgraph.ops.matrix_transposes import matrix_transpose
 from fastgraph.ops.movement import expand_dims, squeeze

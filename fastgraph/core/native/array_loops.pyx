@@ -25,20 +25,20 @@ cdef extern from "Python.h":
     double PyOS_string_to_double(const char* text, char** end, PyObject* overflow) except? -1.0
     char* PyOS_double_to_string(double x, char code, int precision, int flags, int* kind)
 
-cdef extern from "core/native/groups.h" nogil:
+cdef extern from "core/native/segments_and_unique.h" nogil:
     ctypedef int64_t (*fg_combine)(void*, const void*, const int64_t*, int64_t, int64_t, int64_t)
     fg_combine fg_combine_of(int how, char kind, int bytes)
     int64_t fg_unique_32(const uint32_t* x, int64_t n, int real, int32_t* where, int32_t* first, int32_t* count)
     int64_t fg_unique_64(const uint64_t* x, int64_t n, int real, int32_t* where, int32_t* first, int32_t* count)
 
-cdef extern from "core/native/suppression.h" nogil:
+cdef extern from "core/native/non_max_suppression.h" nogil:
     int64_t fg_suppress(const float* boxes, int64_t n, int64_t room, float above, float* lines, int32_t* numbers)
 
 cdef extern from "core/native/half_floats.h" nogil:
     int fg_widen_float16(char** operands, const int64_t* steps, char* result, int64_t n)
     int fg_narrow_float16(char** operands, const int64_t* steps, char* result, int64_t n)
 
-cdef extern from "core/native/alignments.h" nogil:
+cdef extern from "core/native/ctc_alignments.h" nogil:
     double fg_align(const double* sure, int64_t frames, int64_t stride, const int64_t* states, const uint8_t* skips,
                     int64_t m, const double* ends, double never, long double* ahead, long double* back,
                     double* gradient)
@@ -47,7 +47,7 @@ cdef extern from "core/native/jpeg_colors.h" nogil:
     void fg_jpeg_colors(uint8_t* pixels, const uint8_t* cb, const uint8_t* cr, int64_t h, int64_t w, int across,
                         int down, int32_t* work)
 
-cdef extern from "core/native/systems.h" nogil:
+cdef extern from "core/native/linear_systems.h" nogil:
     int fg_system_bits()
     int fg_solve_by_vectors(int bits, int is_double, const void* a, void* x, void* w, int64_t* order, int64_t n,
                             int64_t k, int turned)
@@ -75,7 +75,7 @@ cdef extern from *:
 
 cnp.import_array()
 
-cdef tuple _hows = ("add", "sub", "mul", "max", "min", "segmax", "segmin")  # as in groups.h
+cdef tuple _hows = ("add", "sub", "mul", "max", "min", "segmax", "segmin")  # as in segments_and_unique.h
 
 cdef enum:
     FEW = 4096  # elements: less than giving up the GIL may cost

@@ -13,19 +13,19 @@
 #pragma GCC optimize("Os")
 #define FG_LANES FG_FLOAT_512
 #include "simd_lanes.h"
-#include "systems_of_width.h"
+#include "linear_systems_of_width.h"
 #include "simd_lanes_end.h"
 #define FG_LANES FG_DOUBLE_512
 #include "simd_lanes.h"
-#include "systems_of_width.h"
+#include "linear_systems_of_width.h"
 #include "simd_lanes_end.h"
 #define FG_LANES FG_FLOAT_256
 #include "simd_lanes.h"
-#include "systems_of_width.h"
+#include "linear_systems_of_width.h"
 #include "simd_lanes_end.h"
 #define FG_LANES FG_DOUBLE_256
 #include "simd_lanes.h"
-#include "systems_of_width.h"
+#include "linear_systems_of_width.h"
 #include "simd_lanes_end.h"
 #pragma GCC pop_options
 
@@ -42,7 +42,7 @@ static int fg_system_bits(void) {
      : bits == 512 ? NAME##_512((const float *)a, (float *)x, __VA_ARGS__)                                             \
                    : NAME##_256((const float *)a, (float *)x, __VA_ARGS__))
 
-/* See fg_solve_by_vectors of systems_of_width.h; x is float or double, w too. */
+/* See fg_solve_by_vectors of linear_systems_of_width.h; x is float or double, w too. */
 static int fg_solve_by_vectors(int bits, int is_double, const void *a, void *x, void *w, int64_t *order, int64_t n,
                                int64_t k, int turned) {
     return FG_SYSTEM_OF(fg_solve_by_vectors, w, order, n, k, turned);

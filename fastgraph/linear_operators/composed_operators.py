@@ -15,7 +15,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.linear_operators.base import HINTS, Hints, LinearOperator, check_fits
 from fastgraph.linear_operators.batches import extent, known, product, regrouped, solved, spread
 from fastgraph.linear_operators.fields import OPERATORS, Field, OperatorOfFields
-from fastgraph.linear_operators.structures import (
+from fastgraph.linear_operators.structured_matrices import (
     LinearOperatorDiag,
     LinearOperatorIdentity,
     LinearOperatorLowerTriangular,

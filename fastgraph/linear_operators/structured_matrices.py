@@ -25,7 +25,7 @@ from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.linear_solvers import triangular_solve
 from fastgraph.ops.matmul import matmul
-from fastgraph.ops.matrix_checks import lower_triangle, strictly_lower
+from fastgraph.ops.matrix_algebra import lower_triangle, strictly_lower
 from fastgraph.ops.matrix_diagonals import diag as matrix_of
 from fastgraph.ops.matrix_diagonals import diag_part, set_diag
 from fastgraph.ops.matrix_transposes import matrix_transpose
