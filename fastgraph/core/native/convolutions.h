@@ -58,6 +58,8 @@ typedef struct {
     int64_t a_row, a_col, b_row, c_row;
     const fg_run *runs, *end;
     int64_t taps, b_tap; /* lines of taps: how many, from one to the next in b; 0 where runs are all there is */
+    const void *columns; /* of sums apart at an edge: masks of what a line sees, of columns or, if step is gap, of taps */
+    int64_t step, gap;   /* columns from a row of sums to the next, from a tap to the next */
 } fg_sums;
 
 /* How a filter is laid out for a sweep: element (tap, channel, result) of group g stands at
@@ -73,7 +75,9 @@ typedef struct {
 #define FG_CHUNK_PLACES 256    /* the same where sums go over places: the nearest cache holds two vectors of each */
 #define FG_TILE_WIDE 112
 #define FG_FEW_TAPS 16
-#define FG_STRIP 32768         /* bytes of a strip that the nearest cache holds beside a filter's lanes */
+#define FG_STRIP 131072        /* bytes that a block of lanes apart should see at most: half of FG_ROOM */
+
+#define FG_COLUMNS 64          /* that masks are kept of */
 
 #define FG_WITHIN(i, n) ((i) >= 0 && (i) < (n))
 
@@ -112,6 +116,21 @@ static void fg_cut(fg_sweep *w, int64_t lanes) {
 
 static int64_t fg_tiles(const fg_sweep *w) {
     return w->batch * w->axis[0].tiles * w->axis[1].tiles * w->axis[2].tiles;
+}
+
+/* The same for results of lanes apart: a block of places wide, for what tiles side by side share, blocks share anyway. */
+static void fg_cut_apart(fg_sweep *w, int64_t block) {
+    fg_axis *rows = w->axis + 1, *columns = w->axis + 2;
+    w->axis[0].tile = 1;
+    w->axis[0].tiles = w->axis[0].m;
+    columns->tiles = fg_pieces(columns->m, block);
+    columns->tile = fg_pieces(columns->m, columns->tiles);
+    rows->tiles = 1;
+    rows->tile = rows->m;
+    while (rows->tile > 1 && fg_tiles(w) * w->parts < 32) { /* enough tiles for many threads */
+        rows->tile = (rows->tile + 1) / 2;
+        rows->tiles = fg_pieces(rows->m, rows->tile);
+    }
 }
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
@@ -196,6 +215,9 @@ static void fg_narrowed(uint16_t *to, const float *from, int64_t n, int kind) {}
 #define FG_OF(NAME, bits, is_double, ...) ((void)0)
 
 #endif
+
+/* Places whose sums apart are in registers at a time. */
+static int64_t fg_apart_block(int bits, int is_double) { return bits == 512 && !is_double ? 8 : 6; }
 
 /* Numbers of the filter that a panel holds for each channel: two vectors. */
 static int64_t fg_panel_wide(int bits, int is_double) { return is_double ? 8 : bits / 16; }

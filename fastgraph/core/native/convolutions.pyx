@@ -28,7 +28,7 @@ cdef extern from "numpy/arrayobject.h":
                                 const cnp.npy_intp* strides, void* data, int flags, object obj)
 
 cdef extern from "core/native/convolutions.h" nogil:
-    enum: FG_NATIVE, FG_BRAIN, FG_HALF
+    enum: FG_NATIVE, FG_BRAIN, FG_HALF, FG_STRIP
     ctypedef struct fg_axis:
         int64_t n, m, step, taps, first, gap, source, target, tile, tiles
     ctypedef struct fg_sweep:
@@ -48,8 +48,10 @@ cdef extern from "core/native/convolutions.h" nogil:
         int64_t first, group, in_ "in", out, c, f, groups
     int fg_convolution_bits()
     void fg_cut(fg_sweep* w, int64_t lanes)
+    void fg_cut_apart(fg_sweep* w, int64_t block)
     int64_t fg_tiles(const fg_sweep* w)
     int64_t fg_seen(const fg_axis* axis, int64_t places)
+    int64_t fg_apart_block(int bits, int is_double)
     int64_t fg_panel_wide(int bits, int is_double)
     void fg_lay(int bits, int is_double, const fg_layout* y, void* to, const void* from_, int64_t first, int64_t last)
     void fg_sweep_units(int bits, fg_sweep* w, int64_t first, int64_t last)
@@ -224,17 +226,27 @@ cdef bint _long_lines_last(fg_sweep* w, fg_layout* y) noexcept:
 
 cdef bint _cut(fg_sweep* w, double work) noexcept:
     """Cut a sweep into tiles and parts. False where a tile would be too large."""
-    cdef int64_t wide = fg_panel_wide(_bits, w.is_double), tiles, lanes
+    cdef int64_t wide = fg_panel_wide(_bits, w.is_double), tiles, lanes, seen, block = 0
     cdef fg_axis* rows = &w.axis[1]
     w.part = w.f
-    if w.apart:
-        w.part = min(w.f, wide // w.fold * w.fold)
-        w.parts = (w.f + w.part - 1) // w.part
-    lanes = w.part if w.apart else w.c
+    lanes = min(w.f, wide // w.fold * w.fold) if w.apart else w.c
     # In floating point: what far apart taps see may be more than 64 bits count.
     if <double>w.axis[0].taps * fg_seen(&w.axis[1], 1) * fg_seen(&w.axis[2], min(w.axis[2].m, 28)) * lanes > MOST_ROOM:
         return False
-    fg_cut(w, lanes)
+    if w.apart:
+        if w.to_filter:
+            w.part = lanes
+        else:  # as many as a block may see
+            block = fg_apart_block(_bits, w.is_double)
+            seen = w.axis[0].taps * fg_seen(&w.axis[1], 1) * fg_seen(&w.axis[2], min(w.axis[2].m, block))
+            w.part = min(w.f, max(1, FG_STRIP // (8 if w.is_double else 4) // seen // lanes) * lanes)
+        w.parts = (w.f + w.part - 1) // w.part
+        if not w.to_filter:  # as even as can be
+            w.part = ((w.f + w.parts - 1) // w.parts + lanes - 1) // lanes * lanes
+    if w.apart and not w.to_filter:
+        fg_cut_apart(w, block)
+    else:
+        fg_cut(w, lanes)
     while not w.to_filter and rows.tile > 4 and work / (fg_tiles(w) * w.groups * w.parts) > 1.5 * PIECE:
         rows.tile = (rows.tile + 1) // 2  # threads that take large pieces wait for each other
         rows.tiles = (rows.m + rows.tile - 1) // rows.tile

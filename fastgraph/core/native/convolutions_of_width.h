@@ -6,6 +6,8 @@
 /* Rows of two vectors of sums that leave registers for three taps; fewer than LINES_LEAST are not worth it. */
 #define LINES_MOST (MOST - 2)
 #define LINES_LEAST (MOST > 6 ? 9 : MOST)
+/* Places whose sums apart are in registers at a time: more of them have more addresses than registers hold. */
+#define APART_MOST (MOST > 8 ? 8 : MOST)
 
 /* What N vectors y of one step add to R rows of sums: row r sees a number at `at` in a's row r. */
 #define STEP(y, at)                                                                                                    \
@@ -128,32 +130,37 @@ INLINE void NAME(sums_of_lines)(const int R, const int N, const fg_sums *s, cons
     }
 }
 
+/* The vector of column j of a line; what the mask of an edge leaves out is not read. */
+#define APART(p, j) (edged ? LOAD_PART(p, edge[j]) : part ? LOAD_PART(p, mask) : LOAD(p))
+
 /* What K steps add to R rows of sums apart that stand as far from each other as steps do: a vector serves all of them. */
 #define STEPS(K)                                                                                                       \
     do {                                                                                                               \
         V steps[K];                                                                                                    \
         _Pragma("GCC unroll 8") for (int k = 0; k < K; k++, y += b_row) steps[k] = part ? LOAD_PART(y, mask) : LOAD(y); \
         _Pragma("GCC unroll 20") for (int j = 0; j < R + K - 1; j++) {                                                 \
-            V x = part ? LOAD_PART(q + j * a_col, mask) : LOAD(q + j * a_col);                                         \
+            V x = APART(q + j * a_col, j);                                                                             \
             _Pragma("GCC unroll 8") for (int k = 0; k < K; k++)                                                        \
                 if (j >= k && j - k < R) sums[j - k] = FMA(x, steps[k], sums[j - k]);                                  \
         }                                                                                                              \
         q += K * a_col;                                                                                                \
+        edge += edged ? K : 0;                                                                                         \
         p -= K;                                                                                                        \
     } while (0)
 
-/* R rows of sums apart, a vector of them, of which a part if `part`. `near`: in rows and steps of two vectors. */
-INLINE void NAME(sums_apart)(const int R, const int part, const int near, M mask, const fg_sums *s, const T *a,
-                             const T *b, T *c, int add) {
+/* R rows of sums apart, a vector of them, of which a part if `part`. `edged`: `edge` has a mask for each column. */
+INLINE void NAME(sums_apart)(const int R, const int part, const int edged, M mask, const M *columns, const fg_sums *s,
+                             const T *a, const T *b, T *c, int add) {
     V sums[MOST];
-    const int64_t a_row = near ? WIDE : s->a_row, a_col = near ? WIDE : s->a_col, b_row = s->b_row, c_row = s->c_row;
+    const int64_t a_row = s->a_row, a_col = s->a_col, b_row = s->b_row, c_row = s->c_row;
     const fg_run *end = s->end;
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++) sums[r] = ZERO;
     for (const fg_run *run = s->runs; run < end; run++) {
         const T *q = a + run->a, *y = b + run->b;
+        const M *edge = columns;
         int64_t p = run->n;
-        if (near || a_row == a_col) {
+        if (a_row == a_col) {
             while (p >= 7) STEPS(7);
             if (p >= 5)
                 STEPS(5);
@@ -167,12 +174,11 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int near, M mask
                 STEPS(1);
             continue;
         }
-        for (; p > 0; p--, q += a_col, y += b_row) {
+        for (; p > 0; p--, q += a_col, y += b_row, edge += edged ? s->gap : 0) {
             V step = part ? LOAD_PART(y, mask) : LOAD(y);
             const T *from = q;
 #pragma GCC unroll 16
-            for (int r = 0; r < R; r++, from += a_row)
-                sums[r] = FMA(part ? LOAD_PART(from, mask) : LOAD(from), step, sums[r]);
+            for (int r = 0; r < R; r++, from += a_row) sums[r] = FMA(APART(from, r * s->step), step, sums[r]);
         }
     }
 #pragma GCC unroll 16
@@ -201,21 +207,10 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int near, M mask
         else                                                                                                           \
             NAME(sums)(R, 1, 1, how, MASK_OF(n), s, a, b, c, add);                                                     \
     }
-#define ROWS(R)                                                                                                        \
+#define ROWS_TOGETHER(R)                                                                                                        \
     ROWS_OF(R, NAME(any), dense)                                                                                       \
     ROWS_OF(R, NEAR, near)                                                                                             \
     ROWS_OF(R, ACROSS, across)                                                                                         \
-    static __attribute__((noinline, target(TARGET))) void NAME(apart##R)(const fg_sums *s, const T *a, const T *b,     \
-                                                                         T *c, int64_t n, int add) {                   \
-        const int near = s->a_row == WIDE && s->a_col == WIDE;                                                         \
-        for (; n > 0; n -= LANES, a += LANES, b += LANES, c += LANES)                                                  \
-            if (near && n >= LANES)                                                                                    \
-                NAME(sums_apart)(R, 0, 1, MASK_OF(0), s, a, b, c, add);                                                \
-            else if (WHOLE && n >= LANES)                                                                              \
-                NAME(sums_apart)(R, 0, 0, MASK_OF(0), s, a, b, c, add);                                                \
-            else                                                                                                       \
-                NAME(sums_apart)(R, 1, 0, MASK_OF(n < LANES ? n : LANES), s, a, b, c, add);                            \
-    }                                                                                                                  \
     static __attribute__((noinline, target(TARGET))) void NAME(lines##R)(const fg_sums *s, const T *a, const T *b,     \
                                                                          T *c, int64_t n, int add) {                   \
         if (n <= LANES)                                                                                                \
@@ -223,11 +218,43 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int near, M mask
         else if (R <= LINES_MOST) /* no other is asked for */                                                          \
             NAME(sums_of_lines)(R, 2, s, a, b, c, n);                                                                  \
     }
+/* At edges of lines, where masks hide what lies outside at no cost: in place, too. */
+#define EDGES (MOST > 6)
+#if EDGES
+#define AT_AN_EDGE(R)                                                                                                  \
+    do {                                                                                                               \
+        const M mask = MASK_OF(n < LANES ? n : LANES), *columns = s->columns;                                          \
+        M some[FG_COLUMNS];                                                                                            \
+        if (n < LANES) {                                                                                               \
+            for (int j = 0; j < FG_COLUMNS; j++) some[j] = columns[j] & mask;                                          \
+            columns = some;                                                                                            \
+        }                                                                                                              \
+        NAME(sums_apart)(R, 1, 1, mask, columns, s, a, b, c, add);                                                     \
+    } while (0)
+#else
+#define AT_AN_EDGE(R) ((void)0)
+#endif
+#define ROWS_APART(R)                                                                                                  \
+    static __attribute__((noinline, target(TARGET))) void NAME(apart##R)(const fg_sums *s, const T *a, const T *b,     \
+                                                                         T *c, int64_t n, int add) {                   \
+        for (; n > 0; n -= LANES, a += LANES, b += LANES, c += LANES)                                                  \
+            if (EDGES && s->columns)                                                                                   \
+                AT_AN_EDGE(R);                                                                                         \
+            else if (WHOLE && n >= LANES)                                                                              \
+                NAME(sums_apart)(R, 0, 0, MASK_OF(0), NULL, s, a, b, c, add);                                          \
+            else                                                                                                       \
+                NAME(sums_apart)(R, 1, 0, MASK_OF(n < LANES ? n : LANES), NULL, s, a, b, c, add);                      \
+    }
+#define ROWS(R) ROWS_TOGETHER(R) ROWS_APART(R)
 ROWS(1) ROWS(2) ROWS(3) ROWS(4) ROWS(5) ROWS(6)
 #if MOST > 6
-ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12) ROWS(13) ROWS(14)
+ROWS(7) ROWS(8) ROWS_TOGETHER(9) ROWS_TOGETHER(10) ROWS_TOGETHER(11) ROWS_TOGETHER(12) ROWS_TOGETHER(13) ROWS_TOGETHER(14)
 #endif
 #undef ROWS
+#undef ROWS_TOGETHER
+#undef ROWS_APART
+#undef AT_AN_EDGE
+#undef APART
 #undef ROWS_OF
 #undef STEP
 #undef STEPS
@@ -235,22 +262,25 @@ ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12) ROWS(13) ROWS(14)
 #undef LINE
 
 typedef void (*NAME(sums_t))(const fg_sums *, const T *, const T *, T *, int64_t, int);
-#define ALL(kind)                                                                                                      \
-    {NULL, NAME(kind##1), NAME(kind##2), NAME(kind##3), NAME(kind##4), NAME(kind##5), NAME(kind##6) ALL_MORE(kind)}
+#define ALL(kind) {NULL, NAME(kind##1), NAME(kind##2), NAME(kind##3), NAME(kind##4), NAME(kind##5), NAME(kind##6) MORE(kind)}
 #if MOST > 6
-#define ALL_MORE(kind)                                                                                                 \
-    , NAME(kind##7), NAME(kind##8), NAME(kind##9), NAME(kind##10), NAME(kind##11), NAME(kind##12), NAME(kind##13),     \
-        NAME(kind##14)
+#define MORE(kind) , NAME(kind##7), NAME(kind##8) MORE_##kind
+#define MORE_OF(kind) , NAME(kind##9), NAME(kind##10), NAME(kind##11), NAME(kind##12), NAME(kind##13), NAME(kind##14)
+#define MORE_dense MORE_OF(dense)
+#define MORE_near MORE_OF(near)
+#define MORE_lines MORE_OF(lines)
+#define MORE_across MORE_OF(across)
+#define MORE_apart
 #else
-#define ALL_MORE(kind)
+#define MORE(kind)
 #endif
 static const NAME(sums_t) NAME(all_sums)[5][MOST + 1] = {ALL(dense), ALL(apart), ALL(near), ALL(lines), ALL(across)};
 #undef ALL
-#undef ALL_MORE
+#undef MORE
 
 /* m rows of n sums, at most two vectors, in blocks as even as can be. */
 LOCAL void NAME(rows_of_sums)(const fg_sums *s, int apart, const T *a, const T *b, T *c, int64_t m, int64_t n, int add) {
-    int64_t blocks = fg_pieces(m, MOST), least = m / blocks, more = m % blocks;
+    int64_t blocks = fg_pieces(m, apart ? APART_MOST : MOST), least = m / blocks, more = m % blocks;
     for (int64_t i = 0; i < blocks; i++) {
         int64_t rows = least + (i < more);
         NAME(all_sums)[apart ? 1 : 4][rows](s, a, b, c, n, add);
@@ -422,9 +452,8 @@ typedef struct {
 LOCAL const T *NAME(strip_seen)(const fg_sweep *w, NAME(strip) *p, int64_t line, fg_sums *s, fg_run *run) {
     const fg_axis *x = w->axis;
     int64_t each = w->apart ? 1 : w->c, taps = x[2].taps, first = line % p->ring; /* where the first line stands */
-    /* Of lanes apart each number serves each tap once: they lie together, which a few taps do not repay. */
-    int inside = (!w->apart || x[0].taps * x[1].taps * taps <= FG_FEW_TAPS) && w->kind == FG_NATIVE && w->repeat == 1 &&
-                 p->low[2] >= 0 && p->low[2] + p->wide <= x[2].n;
+    int inside = w->kind == FG_NATIVE && w->repeat == 1 &&
+                 (s->columns || (p->low[2] >= 0 && p->low[2] + p->wide <= x[2].n));
     int64_t column = inside ? x[2].source : p->n, row = p->wide * p->n;
     if (!inside)
         for (p->next = fg_most(p->next, line); p->next < line + p->ring; p->next++) {
@@ -474,13 +503,41 @@ LOCAL void NAME(strip_fetched)(const fg_sweep *w, const NAME(strip) *p, int64_t 
         }
 }
 
-/* Blocks of places that share a strip, which the nearest cache holds: where two of them see the same, it is copied once. */
-LOCAL int64_t NAME(blocks_at_once)(const fg_sweep *w) {
+/* A tile of lanes apart: down the lines of a block of places and, at each place, from lanes to lanes. What a line sees of
+ * all of them lies together, so that it is read where it lies, in order; going through the lines for each vector of lanes
+ * reads what others need along with it, and again when it is their turn: half as fast, and copying helps little. */
+LOCAL void NAME(sweep_apart)(const fg_sweep *w, int64_t unit, T *room, T *out, fg_run *runs) {
     const fg_axis *x = w->axis;
-    int64_t column = x[0].taps * fg_seen(x + 1, 1) * fg_least(w->part, WIDE) * (int64_t)sizeof(T), n = 1;
-    if (!w->apart || x[0].taps * x[1].taps * x[2].taps <= FG_FEW_TAPS) return 1; /* what lies inside is not copied */
-    while ((n + 1) * MOST <= x[2].tile && fg_seen(x + 2, (n + 1) * MOST) * column <= FG_STRIP) n++;
-    return n;
+    NAME(tile) t = NAME(tile_of)(w, unit / w->parts);
+    int64_t f0 = unit % w->parts * w->part, f1 = fg_least(f0 + w->part, w->f), blocks = fg_pieces(t.wide, APART_MOST);
+    int64_t some = WIDE / w->fold * w->fold;
+    int64_t corner = t.image * w->target_image + t.at[0] * x[0].target + t.at[1] * x[1].target + t.at[2] * x[2].target;
+    int through = w->kind != FG_NATIVE || w->fold > 1;
+    int64_t apart = x[2].step == x[2].gap ? x[2].gap : 1; /* columns from one mask to the next */
+    M columns[FG_COLUMNS];
+    fg_sums s = {.b_row = w->filter_row, .c_row = through ? WIDE : x[2].target, .step = x[2].step, .gap = x[2].gap};
+    NAME(strip) p = {.image = t.image * w->source_image, .ring = fg_seen(x + 1, 1), .room = room, .c0 = f0, .n = f1 - f0};
+    for (int64_t block = 0, i = 0, places; block < blocks; block++, i += places) {
+        places = t.wide / blocks + (block < t.wide % blocks);
+        for (int k = 0; k < 3; k++) p.low[k] = (t.at[k] + (k == 2 ? i : 0)) * x[k].step + x[k].first;
+        p.wide = fg_seen(x + 2, places);
+        p.next = 0;
+        s.columns = NULL;
+        if (EDGES && p.wide <= FG_COLUMNS && (p.low[2] < 0 || p.low[2] + p.wide > x[2].n)) {
+            for (int64_t k = 0; k < FG_COLUMNS; k++)
+                columns[k] = FG_WITHIN(p.low[2] + k * apart, x[2].n) ? MASK_OF(LANES) : MASK_OF(0);
+            s.columns = columns;
+        }
+        for (int64_t j = 0; j < t.high; j++) {
+            const T *a = NAME(strip_seen)(w, &p, j * x[1].step, &s, runs);
+            for (int64_t f = f0; f < f1; f += some) {
+                int64_t n = fg_least(some, f1 - f), at = corner + j * x[1].target + i * x[2].target + f / w->fold;
+                NAME(all_sums)[1][places](&s, a + f - f0, (const T *)w->filter + f, through ? out : (T *)w->target + at, n, 0);
+                if (through)
+                    for (int64_t k = 0; k < places; k++) NAME(put)(w, out + k * WIDE, at + k * x[2].target, n);
+            }
+        }
+    }
 }
 
 LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg_run *runs) {
@@ -488,60 +545,53 @@ LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg
     NAME(tile) t = NAME(tile_of)(w, unit / (w->groups * w->parts));
     int64_t part = unit % w->parts, group = unit / w->parts % w->groups;
     int64_t f0 = part * w->part, f1 = fg_least(f0 + w->part, w->f);
-    int through = w->kind != FG_NATIVE || w->fold > 1;
-    int64_t some = w->fold > 1 ? WIDE / w->fold * w->fold : WIDE; /* panels */
+    int through = w->kind != FG_NATIVE;
     const T *filter = (const T *)w->filter + group * w->group_panels;
     int64_t corner = t.image * w->target_image + t.at[0] * x[0].target + t.at[1] * x[1].target + t.at[2] * x[2].target;
-    fg_sums s;
+    fg_sums s = {.columns = NULL};
     NAME(strip) p;
-    int how = w->apart ? 1 : w->filter_row == WIDE ? 2 : 0;
-    int ahead = !w->apart && w->groups == 1; /* else it would cost as much as it saves */
-    int64_t at_once = NAME(blocks_at_once)(w);
+    int how = w->filter_row == WIDE ? 2 : 0;
+    int ahead = w->groups == 1; /* else it would cost as much as it saves */
     s.b_row = w->filter_row;
     s.c_row = through ? WIDE : x[2].target;
     s.b_tap = w->c * WIDE;
     p.image = t.image * w->source_image;
     p.ring = fg_seen(x + 1, 1);
     p.room = room;
-    for (int64_t f = f0; f < f1; f += some) {
-        int64_t n = fg_least(some, f1 - f), to = corner + (w->apart ? f / w->fold : group * w->f + f);
-        const T *b = filter + (w->apart ? f : f / WIDE * w->panel);
-        p.c0 = w->apart ? f : group * w->c;
-        p.n = w->apart ? n : w->c;
+    p.c0 = group * w->c;
+    p.n = w->c;
+    for (int64_t f = f0; f < f1; f += WIDE) {
+        int64_t n = fg_least(WIDE, f1 - f), to = corner + group * w->f + f;
+        const T *b = filter + f / WIDE * w->panel;
         int64_t blocks = fg_pieces(t.wide, MOST), narrow = fg_pieces(t.wide, LINES_MOST); /* as even as can be */
         int lines = how == 2 && x[2].taps > 1 && x[2].step == x[2].gap; /* a number serves all taps of its line */
         lines = lines && (n <= LANES || t.wide / narrow >= LINES_LEAST);
         if (lines && n > LANES) blocks = narrow;
         s.taps = lines ? x[2].taps : 0;
         /* Down the lines, then to the next columns: most of what a block sees is what the one above it saw. */
-        for (int64_t block = 0, i = 0, places; block < blocks; block += at_once, i += places) {
-            int64_t end = fg_least(block + at_once, blocks);
-            places = t.wide / blocks * (end - block) + fg_most(fg_least(t.wide % blocks, end) - block, 0);
+        for (int64_t block = 0, i = 0, rows; block < blocks; block++, i += rows) {
+            rows = t.wide / blocks + (block < t.wide % blocks);
             for (int k = 0; k < 3; k++) p.low[k] = (t.at[k] + (k == 2 ? i : 0)) * x[k].step + x[k].first;
-            p.wide = fg_seen(x + 2, places);
+            p.wide = fg_seen(x + 2, rows);
             p.next = 0;
             for (int64_t j = 0; j < t.high; j++) {
                 int64_t at = to + j * x[1].target + i * x[2].target;
                 const T *a = NAME(strip_seen)(w, &p, j * x[1].step, &s, runs);
                 if (ahead && j + 1 < t.high)
                     NAME(strip_fetched)(w, &p, j * x[1].step + p.ring, x[1].step, p.low[2]);
-                else if (ahead && end < blocks)
-                    NAME(strip_fetched)(w, &p, 0, p.ring, p.low[2] + places * x[2].step);
-                for (int64_t of = block, rows; of < end; of++, a += rows * s.a_row, at += rows * x[2].target) {
-                    rows = t.wide / blocks + (of < t.wide % blocks);
-                    T *c = through ? out : (T *)w->target + at;
-                    NAME(all_sums)[lines ? 3 : how][rows](&s, a, b, c, n, 0);
-                    if (through)
-                        for (int64_t k = 0; k < rows; k++) NAME(put)(w, out + k * WIDE, at + k * x[2].target, n);
-                }
+                else if (ahead && block + 1 < blocks)
+                    NAME(strip_fetched)(w, &p, 0, p.ring, p.low[2] + rows * x[2].step);
+                NAME(all_sums)[lines ? 3 : how][rows](&s, a, b, through ? out : (T *)w->target + at, n, 0);
+                if (through)
+                    for (int64_t k = 0; k < rows; k++) NAME(put)(w, out + k * WIDE, at + k * x[2].target, n);
             }
         }
     }
 }
 
 LOCAL void NAME(fg_sweep_units)(fg_sweep *w, int64_t first, int64_t last) {
-    int64_t lanes = w->apart ? fg_least(w->part, WIDE) : w->c, out = MOST * WIDE;
-    int64_t columns = fg_seen(w->axis + 2, fg_least(NAME(blocks_at_once)(w) * MOST, w->axis[2].tile));
+    int64_t lanes = w->apart ? w->part : w->c, out = MOST * WIDE;
+    int64_t columns = fg_seen(w->axis + 2, fg_least(w->apart ? APART_MOST : MOST, w->axis[2].tile));
     int64_t size = w->axis[0].taps * fg_seen(w->axis + 1, 1) * columns * lanes;
     int64_t n_runs = w->axis[0].taps * w->axis[1].taps * w->axis[2].taps;
     void *room;
@@ -552,7 +602,8 @@ LOCAL void NAME(fg_sweep_units)(fg_sweep *w, int64_t first, int64_t last) {
     }
     T *numbers = (T *)room;
     for (; first < last; first++)
-        NAME(sweep_tile)(w, first, numbers, numbers + size, (fg_run *)(void *)(numbers + size + out));
+        (w->apart ? NAME(sweep_apart) : NAME(sweep_tile))(w, first, numbers, numbers + size,
+                                                          (fg_run *)(void *)(numbers + size + out));
     free(room);
 }
 
@@ -583,6 +634,7 @@ LOCAL void NAME(filter_tile)(const fg_sweep *w, const NAME(tile) *t, int64_t gro
     }
     s.runs = runs;
     s.end = runs + t->high;
+    s.columns = NULL;
     s.a_row = w->apart ? x[2].gap * view.column : 1;
     s.a_col = x[2].step * view.column;
     s.c_row = results;
@@ -639,3 +691,5 @@ LOCAL void NAME(fg_filter_units)(fg_sweep *w, int64_t begin, int64_t end) {
 #undef WIDE
 #undef LINES_MOST
 #undef LINES_LEAST
+#undef APART_MOST
+#undef EDGES
