@@ -60,6 +60,7 @@ typedef struct {
     int64_t taps, b_tap; /* lines of taps: how many, from one to the next in b; 0 where runs are all there is */
     const void *columns; /* of sums apart at an edge: masks of what a line sees, of columns or, if step is gap, of taps */
     int64_t step, gap;   /* columns from a row of sums to the next, from a tap to the next */
+    int brain;           /* sums apart: a and c are bfloat16 */
 } fg_sums;
 
 /* How a filter is laid out for a sweep: element (tap, channel, result) of group g stands at
@@ -140,7 +141,8 @@ static void fg_cut_apart(fg_sweep *w, int64_t block) {
 static int fg_convolution_bits(void) {
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("f16c")) return 0;
-    return __builtin_cpu_supports("avx512f") ? 512 : 256;
+    int masks = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+    return masks && __builtin_cpu_supports("avx512f") ? 512 : 256;
 }
 
 static __attribute__((noinline, noclone, target("avx2,f16c"))) void fg_widened(float *to, const uint16_t *from, int64_t n, int kind) {
@@ -168,11 +170,15 @@ static inline __attribute__((target("avx2"))) void fg_store_brain_256(uint16_t *
     _mm_storeu_si128((__m128i *)to, _mm256_castsi256_si128(near));
 }
 
-static inline __attribute__((target("avx512f"))) void fg_store_brain_512(uint16_t *to, __m512 x) {
+static inline __attribute__((target("avx512f"))) __m256i fg_brain_512(__m512 x) {
     __m512i bits = _mm512_castps_si512(x), even = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
     __m512i near = _mm512_add_epi32(bits, _mm512_add_epi32(_mm512_set1_epi32(0x7fff), even));
     near = _mm512_mask_or_epi32(near, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), bits, _mm512_set1_epi32(0x400000));
-    _mm256_storeu_si256((__m256i *)to, _mm512_cvtepi32_epi16(_mm512_srli_epi32(near, 16)));
+    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(near, 16));
+}
+
+static inline __attribute__((target("avx512f"))) void fg_store_brain_512(uint16_t *to, __m512 x) {
+    _mm256_storeu_si256((__m256i *)to, fg_brain_512(x));
 }
 
 static __attribute__((noinline, noclone, target("avx2,f16c"))) void fg_narrowed(uint16_t *to, const float *from, int64_t n, int kind) {

@@ -3,6 +3,10 @@
 #define INLINE FG_INLINE __attribute__((target(TARGET)))
 #define LOCAL static __attribute__((target(TARGET)))
 #define WIDE (2 * LANES)
+#if MOST > 6 /* masks of 16-bit numbers */
+#undef TARGET
+#define TARGET "avx512f,avx512bw,avx512vl"
+#endif
 /* Rows of two vectors of sums that leave registers for three taps; fewer than LINES_LEAST are not worth it. */
 #define LINES_MOST (MOST - 2)
 #define LINES_LEAST (MOST > 6 ? 9 : MOST)
@@ -130,8 +134,23 @@ INLINE void NAME(sums_of_lines)(const int R, const int N, const fg_sums *s, cons
     }
 }
 
-/* The vector of column j of a line; what the mask of an edge leaves out is not read. */
-#define APART(p, j) (edged ? LOAD_PART(p, edge[j]) : part ? LOAD_PART(p, mask) : LOAD(p))
+/* At edges of lines masks that cost nothing hide what lies outside; numbers of 16 bits are widened where they lie. */
+#define EDGES (MOST > 6)
+#if EDGES
+#define LOAD_BRAIN_PART(p, mask) \
+    _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, p)), 16))
+#define STORE_BRAIN_PART(p, mask, v) _mm256_mask_storeu_epi16(p, mask, fg_brain_512(v))
+#else
+#define LOAD_BRAIN_PART(p, mask) ZERO
+#define STORE_BRAIN_PART(p, mask, v) ((void)(v))
+#endif
+
+/* The vector of column j of a line. */
+#define APART(p, j)                                                                                                    \
+    (brain   ? edged ? LOAD_BRAIN_PART(p, edge[j]) : LOAD_BRAIN(p)                                                                      \
+     : edged ? LOAD_PART((const T *)(p), edge[j])                                                                      \
+     : part  ? LOAD_PART((const T *)(p), mask)                                                                         \
+             : LOAD((const T *)(p)))
 
 /* What K steps add to R rows of sums apart that stand as far from each other as steps do: a vector serves all of them. */
 #define STEPS(K)                                                                                                       \
@@ -148,16 +167,18 @@ INLINE void NAME(sums_of_lines)(const int R, const int N, const fg_sums *s, cons
         p -= K;                                                                                                        \
     } while (0)
 
-/* R rows of sums apart, a vector of them, of which a part if `part`. `edged`: `edge` has a mask for each column. */
-INLINE void NAME(sums_apart)(const int R, const int part, const int edged, M mask, const M *columns, const fg_sums *s,
-                             const T *a, const T *b, T *c, int add) {
+/* R rows of sums apart, a vector of them, of which a part if `part`. `edged`: `columns` has a mask for each column that a
+ * line sees. `brain`: what is read and written is bfloat16. */
+INLINE void NAME(sums_apart)(const int R, const int part, const int edged, const int brain, M mask, const M *columns,
+                             const fg_sums *s, const T *a, const T *b, T *c, int add) {
     V sums[MOST];
-    const int64_t a_row = s->a_row, a_col = s->a_col, b_row = s->b_row, c_row = s->c_row;
+    const int64_t size = brain ? 2 : sizeof(T), a_row = s->a_row * size, a_col = s->a_col * size, b_row = s->b_row;
     const fg_run *end = s->end;
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++) sums[r] = ZERO;
     for (const fg_run *run = s->runs; run < end; run++) {
-        const T *q = a + run->a, *y = b + run->b;
+        const char *q = (const char *)a + run->a * size;
+        const T *y = b + run->b;
         const M *edge = columns;
         int64_t p = run->n;
         if (a_row == a_col) {
@@ -176,18 +197,23 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int edged, M mas
         }
         for (; p > 0; p--, q += a_col, y += b_row, edge += edged ? s->gap : 0) {
             V step = part ? LOAD_PART(y, mask) : LOAD(y);
-            const T *from = q;
+            const char *from = q;
 #pragma GCC unroll 16
             for (int r = 0; r < R; r++, from += a_row) sums[r] = FMA(APART(from, r * s->step), step, sums[r]);
         }
     }
+    char *to = (char *)c;
 #pragma GCC unroll 16
-    for (int r = 0; r < R; r++, c += c_row) {
-        if (add) sums[r] = ADD(part ? LOAD_PART(c, mask) : LOAD(c), sums[r]);
-        if (part)
-            STORE_PART(c, mask, sums[r]);
+    for (int r = 0; r < R; r++, to += s->c_row * size) {
+        if (add) sums[r] = ADD(part ? LOAD_PART((T *)to, mask) : LOAD((T *)to), sums[r]);
+        if (brain && part)
+            STORE_BRAIN_PART((uint16_t *)to, mask, sums[r]);
+        else if (brain)
+            STORE_BRAIN((uint16_t *)to, sums[r]);
+        else if (part)
+            STORE_PART((T *)to, mask, sums[r]);
         else
-            STORE(c, sums[r]);
+            STORE((T *)to, sums[r]);
     }
 }
 
@@ -218,32 +244,39 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int edged, M mas
         else if (R <= LINES_MOST) /* no other is asked for */                                                          \
             NAME(sums_of_lines)(R, 2, s, a, b, c, n);                                                                  \
     }
-/* At edges of lines, where masks hide what lies outside at no cost: in place, too. */
-#define EDGES (MOST > 6)
 #if EDGES
-#define AT_AN_EDGE(R)                                                                                                  \
-    do {                                                                                                               \
-        const M mask = MASK_OF(n < LANES ? n : LANES), *columns = s->columns;                                          \
-        M some[FG_COLUMNS];                                                                                            \
-        if (n < LANES) {                                                                                               \
-            for (int j = 0; j < FG_COLUMNS; j++) some[j] = columns[j] & mask;                                          \
-            columns = some;                                                                                            \
-        }                                                                                                              \
-        NAME(sums_apart)(R, 1, 1, mask, columns, s, a, b, c, add);                                                     \
-    } while (0)
+/* The masks of columns (of all, where that is NULL), those of a part of a vector in `some`. */
+INLINE const M *NAME(hidden)(const M *columns, int64_t lanes, M mask, M *some) {
+    if (lanes == LANES) return columns;
+    for (int j = 0; j < FG_COLUMNS; j++) some[j] = columns ? columns[j] & mask : mask;
+    return some;
+}
+#define HIDDEN(columns, lanes, mask, some) NAME(hidden)(columns, lanes, mask, some)
 #else
-#define AT_AN_EDGE(R) ((void)0)
+#define HIDDEN(columns, lanes, mask, some) (some)
 #endif
 #define ROWS_APART(R)                                                                                                  \
-    static __attribute__((noinline, target(TARGET))) void NAME(apart##R)(const fg_sums *s, const T *a, const T *b,     \
-                                                                         T *c, int64_t n, int add) {                   \
-        for (; n > 0; n -= LANES, a += LANES, b += LANES, c += LANES)                                                  \
-            if (EDGES && s->columns)                                                                                   \
-                AT_AN_EDGE(R);                                                                                         \
-            else if (WHOLE && n >= LANES)                                                                              \
-                NAME(sums_apart)(R, 0, 0, MASK_OF(0), NULL, s, a, b, c, add);                                          \
+    static __attribute__((noinline, target(TARGET))) void NAME(apart##R)(const fg_sums *s, const T *a, const T *b, T *c,\
+                                                                         int64_t n, int add) {                         \
+        for (int64_t l = 0; l < n; l += LANES) {                                                                       \
+            const int64_t lanes = fg_least(LANES, n - l);                                                              \
+            const M mask = MASK_OF(lanes), *columns = NULL;                                                            \
+            const T *narrow = (const T *)((const uint16_t *)a + l);                                                    \
+            T *to = (T *)((uint16_t *)c + l);                                                                          \
+            M some[FG_COLUMNS];                                                                                        \
+            if (EDGES && (s->columns || (s->brain && lanes < LANES)))                                                  \
+                columns = HIDDEN((const M *)s->columns, lanes, mask, some);                                            \
+            if (columns && s->brain)                                                                                   \
+                NAME(sums_apart)(R, 1, EDGES, EDGES, mask, columns, s, narrow, b + l, to, 0);                          \
+            else if (columns)                                                                                          \
+                NAME(sums_apart)(R, 1, EDGES, 0, mask, columns, s, a + l, b + l, c + l, add);                          \
+            else if (EDGES && s->brain)                                                                                \
+                NAME(sums_apart)(R, 0, 0, EDGES, mask, NULL, s, narrow, b + l, to, 0);                                 \
+            else if (WHOLE && lanes == LANES)                                                                          \
+                NAME(sums_apart)(R, 0, 0, 0, mask, NULL, s, a + l, b + l, c + l, add);                                 \
             else                                                                                                       \
-                NAME(sums_apart)(R, 1, 0, MASK_OF(n < LANES ? n : LANES), NULL, s, a, b, c, add);                      \
+                NAME(sums_apart)(R, 1, 0, 0, mask, NULL, s, a + l, b + l, c + l, add);                                 \
+        }                                                                                                              \
     }
 #define ROWS(R) ROWS_TOGETHER(R) ROWS_APART(R)
 ROWS(1) ROWS(2) ROWS(3) ROWS(4) ROWS(5) ROWS(6)
@@ -253,8 +286,10 @@ ROWS(7) ROWS(8) ROWS_TOGETHER(9) ROWS_TOGETHER(10) ROWS_TOGETHER(11) ROWS_TOGETH
 #undef ROWS
 #undef ROWS_TOGETHER
 #undef ROWS_APART
-#undef AT_AN_EDGE
+#undef HIDDEN
 #undef APART
+#undef LOAD_BRAIN_PART
+#undef STORE_BRAIN_PART
 #undef ROWS_OF
 #undef STEP
 #undef STEPS
@@ -452,8 +487,8 @@ typedef struct {
 LOCAL const T *NAME(strip_seen)(const fg_sweep *w, NAME(strip) *p, int64_t line, fg_sums *s, fg_run *run) {
     const fg_axis *x = w->axis;
     int64_t each = w->apart ? 1 : w->c, taps = x[2].taps, first = line % p->ring; /* where the first line stands */
-    int inside = w->kind == FG_NATIVE && w->repeat == 1 &&
-                 (s->columns || (p->low[2] >= 0 && p->low[2] + p->wide <= x[2].n));
+    int inside = s->columns || ((s->brain || w->kind == FG_NATIVE) && w->repeat == 1 && p->low[2] >= 0 &&
+                                p->low[2] + p->wide <= x[2].n);
     int64_t column = inside ? x[2].source : p->n, row = p->wide * p->n;
     if (!inside)
         for (p->next = fg_most(p->next, line); p->next < line + p->ring; p->next++) {
@@ -512,10 +547,13 @@ LOCAL void NAME(sweep_apart)(const fg_sweep *w, int64_t unit, T *room, T *out, f
     int64_t f0 = unit % w->parts * w->part, f1 = fg_least(f0 + w->part, w->f), blocks = fg_pieces(t.wide, APART_MOST);
     int64_t some = WIDE / w->fold * w->fold;
     int64_t corner = t.image * w->target_image + t.at[0] * x[0].target + t.at[1] * x[1].target + t.at[2] * x[2].target;
-    int through = w->kind != FG_NATIVE || w->fold > 1;
-    int64_t apart = x[2].step == x[2].gap ? x[2].gap : 1; /* columns from one mask to the next */
+    int64_t seen = fg_seen(x + 2, t.wide), apart = x[2].step == x[2].gap ? x[2].gap : 1; /* from one mask to the next */
+    int masked = EDGES && w->repeat == 1 && seen <= FG_COLUMNS, brain = masked && w->kind == FG_BRAIN && w->fold == 1;
+    int through = (w->kind != FG_NATIVE && !brain) || w->fold > 1;
+    masked = masked && (brain || w->kind == FG_NATIVE);
     M columns[FG_COLUMNS];
     fg_sums s = {.b_row = w->filter_row, .c_row = through ? WIDE : x[2].target, .step = x[2].step, .gap = x[2].gap};
+    s.brain = brain;
     NAME(strip) p = {.image = t.image * w->source_image, .ring = fg_seen(x + 1, 1), .room = room, .c0 = f0, .n = f1 - f0};
     for (int64_t block = 0, i = 0, places; block < blocks; block++, i += places) {
         places = t.wide / blocks + (block < t.wide % blocks);
@@ -523,7 +561,7 @@ LOCAL void NAME(sweep_apart)(const fg_sweep *w, int64_t unit, T *room, T *out, f
         p.wide = fg_seen(x + 2, places);
         p.next = 0;
         s.columns = NULL;
-        if (EDGES && p.wide <= FG_COLUMNS && (p.low[2] < 0 || p.low[2] + p.wide > x[2].n)) {
+        if (masked && (p.low[2] < 0 || p.low[2] + p.wide > x[2].n)) {
             for (int64_t k = 0; k < FG_COLUMNS; k++)
                 columns[k] = FG_WITHIN(p.low[2] + k * apart, x[2].n) ? MASK_OF(LANES) : MASK_OF(0);
             s.columns = columns;
@@ -532,7 +570,9 @@ LOCAL void NAME(sweep_apart)(const fg_sweep *w, int64_t unit, T *room, T *out, f
             const T *a = NAME(strip_seen)(w, &p, j * x[1].step, &s, runs);
             for (int64_t f = f0; f < f1; f += some) {
                 int64_t n = fg_least(some, f1 - f), at = corner + j * x[1].target + i * x[2].target + f / w->fold;
-                NAME(all_sums)[1][places](&s, a + f - f0, (const T *)w->filter + f, through ? out : (T *)w->target + at, n, 0);
+                T *to = through ? out : brain ? (T *)((uint16_t *)w->target + at) : (T *)w->target + at;
+                const T *from = brain ? (const T *)((const uint16_t *)a + f - f0) : a + f - f0;
+                NAME(all_sums)[1][places](&s, from, (const T *)w->filter + f, to, n, 0);
                 if (through)
                     for (int64_t k = 0; k < places; k++) NAME(put)(w, out + k * WIDE, at + k * x[2].target, n);
             }
@@ -615,7 +655,7 @@ LOCAL void NAME(filter_tile)(const fg_sweep *w, const NAME(tile) *t, int64_t gro
     int64_t first = group * w->f + f0, n = f1 - f0, results = w->results;
     int64_t corner = t->image * w->target_image + t->at[0] * x[0].target + t->at[1] * x[1].target + t->at[2] * x[2].target;
     const T *b;
-    fg_sums s;
+    fg_sums s = {.columns = NULL};
     if (w->kind == FG_NATIVE) {
         b = (const T *)w->filter + corner + first;
         s.b_row = x[2].target;
@@ -634,7 +674,6 @@ LOCAL void NAME(filter_tile)(const fg_sweep *w, const NAME(tile) *t, int64_t gro
     }
     s.runs = runs;
     s.end = runs + t->high;
-    s.columns = NULL;
     s.a_row = w->apart ? x[2].gap * view.column : 1;
     s.a_col = x[2].step * view.column;
     s.c_row = results;
