@@ -254,6 +254,34 @@ def test_as_much_as_a_step_used_at_once_waits_for_the_next_one() -> None:
         assert int(found.stdout) < 100  # one of them alone has 60 huge pages, or 30,000 small ones
 
 
+def test_sizes_that_are_used_no_more_take_no_place_of_those_that_are() -> None:
+    """What the first calls left is given back, not what every step uses and would have mapped and cleared anew."""
+    program = textwrap.dedent(
+        """
+        import resource
+
+        import fastgraph as tf
+        from fastgraph.core.native.buffer import pool_statistics
+
+        def faults():
+            return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+        x = [tf.fill([5 << 20], 1.0) for _ in range(30)]  # 600 MB
+        del x
+        for _ in range(8):
+            tf.fill([150 << 20], 1.0)  # 600 MB
+        before = faults()
+        tf.fill([150 << 20], 1.0)
+        assert pool_statistics()["free_bytes"] < 900 << 20, pool_statistics()
+        print(faults() - before)
+        """
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert found.returncode == 0, found.stderr
+    if sys.platform == "linux":
+        assert int(found.stdout) < 100
+
+
 def test_nothing_leaks() -> None:
     def work() -> None:
         x = tf.constant([[1.0, 2.0], [3.0, 4.0]])

@@ -20,6 +20,7 @@ cdef extern from * nogil:
     """
     #include <stdlib.h>
     #include <pthread.h>
+    #include <unistd.h>
     #if defined(__linux__)
     #include <sys/mman.h>
     #endif
@@ -87,6 +88,13 @@ cdef extern from * nogil:
         if (begin < end) madvise((void *)begin, end - begin, MADV_FREE);
     #endif
     }
+    static int64_t fg_physical_bytes(void) {
+    #if defined(_SC_PHYS_PAGES)
+        return (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
+    #else
+        return 0;
+    #endif
+    }
     static void fg_unmap(void *p, int64_t bytes) {
     #if defined(__linux__)
         munmap(p, (size_t)bytes);
@@ -98,6 +106,7 @@ cdef extern from * nogil:
     void* fg_guarded(int64_t bytes)
     void* fg_map_zeros(int64_t bytes)
     void fg_offer(void* p, int64_t bytes)
+    int64_t fg_physical_bytes()
     void fg_unmap(void* p, int64_t bytes)
     enum: FG_HEADER
     enum: FG_CLASSES
@@ -111,6 +120,7 @@ cdef extern from * nogil:
 cdef struct SizeClass:
     int32_t lock
     int32_t n_free
+    int32_t n_unused                  # the fewest that were free since `_drop_unused`
     int64_t n_live
     int64_t n_made
     Block* free
@@ -123,7 +133,9 @@ cdef int64_t _mapped_bytes = 0        # of zeros mapped for themselves
 cdef int64_t _mapped_blocks = 0
 cdef int64_t _mapped_made = 0         # ever
 cdef int64_t _mapped_made_bytes = 0
-cdef int64_t _cache_limit = 512 << 20  # above it Blocks are kept as long as the system does not want them
+cdef int64_t _cache_limit = 512 << 20  # above it as much is kept as was in use at once
+cdef int64_t _dropped_at = 0          # what Blocks had been handed out when `_drop_unused` ran
+cdef int64_t _offer_limit = max(_cache_limit, fg_physical_bytes() // 4)  # above it as long as the system lets us
 cdef Block* _deferred = NULL          # Blocks whose owner waits for a thread that holds the GIL
 cdef int32_t _deferred_lock = 0
 cdef int64_t _last_id = 0
@@ -167,6 +179,8 @@ cdef Block* block_new(int64_t nbytes) noexcept nogil:
     if block != NULL:
         pool.free = block.next
         pool.n_free -= 1
+        if pool.n_free < pool.n_unused:
+            pool.n_unused = pool.n_free
     pool.n_live += 1
     pool.n_made += 1
     fg_spin_unlock(&pool.lock)
@@ -222,11 +236,49 @@ cdef Block* block_zeros(int64_t nbytes) noexcept nogil:
     return _begun(block, nbytes)
 
 
+cdef void _drop_unused() noexcept nogil:
+    """Give back to the system what lay free all the while that twice as much was handed out as ever was in use.
+
+    Blocks of sizes that are used no more (the first calls', another model's) would take the place of those that are.
+    """
+    cdef int64_t handed = 0
+    cdef int32_t count
+    cdef int i
+    cdef Block* block
+    cdef SizeClass* pool
+    for i in range(16, FG_CLASSES):
+        handed += _classes[i].n_made * fg_class_bytes(i)
+    if handed - fg_atomic_load(&_dropped_at) < 2 * max(_most_bytes, _cache_limit):
+        return
+    fg_atomic_add(&_dropped_at, handed - fg_atomic_load(&_dropped_at))
+    for i in range(16, FG_CLASSES):
+        pool = &_classes[i]
+        fg_spin_lock(&pool.lock)
+        count = min(pool.n_unused, pool.n_free)
+        fg_spin_unlock(&pool.lock)
+        while count > 0:
+            count -= 1
+            fg_spin_lock(&pool.lock)
+            block = pool.free
+            if block != NULL:
+                pool.free = block.next
+                pool.n_free -= 1
+            fg_spin_unlock(&pool.lock)
+            if block == NULL:
+                break
+            free(block)
+            fg_atomic_add(&_cached_bytes, -fg_class_bytes(i))
+            fg_atomic_add(&_taken_bytes, -fg_class_bytes(i))
+        pool.n_unused = pool.n_free
+
+
 cdef void _pool_return(Block* block) noexcept nogil:
     """Put a Block that nobody refers to back: into its free list, or to the system when enough is kept.
 
     Enough are 512 MB. A program that used more at once will again in its next step, and would have all of it mapped
-    and cleared anew: as much as that waits too, but the system may take it.
+    and cleared anew: as much as that waits too; what is more than a quarter of the machine's memory, the system may take.
+    It does so long before it is short of memory where it looks for pages that nobody reads, and each of them costs a
+    fault and its clearing: half a second of a step that uses 1 GB.
     """
     cdef SizeClass* pool
     cdef int64_t nbytes, cached
@@ -245,9 +297,11 @@ cdef void _pool_return(Block* block) noexcept nogil:
     if block.size_class >= 16:
         cached = fg_atomic_add(&_cached_bytes, nbytes)
         if cached > _cache_limit:
+            _drop_unused()
             keep = nbytes >= FG_HUGE and cached <= _most_bytes
             if keep:
-                fg_offer(block, nbytes)
+                if cached > _offer_limit:
+                    fg_offer(block, nbytes)
             else:
                 fg_atomic_add(&_cached_bytes, -nbytes)
                 fg_atomic_add(&_taken_bytes, -nbytes)
