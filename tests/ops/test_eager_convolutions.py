@@ -138,6 +138,9 @@ def test_large_filters_and_few_results_give_what_numpy_gives(dtype: str, vectors
         ((2, 9, 45, 100), (3, 3, 100, 50), (2, 9, 45, 50), (1, 1), "SAME", (1, 1)),  # filters in pieces
         ((1, 3, 15, 15, 40), (3, 3, 3, 40, 96), (1, 3, 15, 15, 96), (1, 1, 1), "SAME", (1, 1, 1)),
         ((2, 8, 31, 20), (5, 5, 20, 7), (2, 4, 16, 7), (2, 2), "SAME", (2, 2)),  # lines of 3 and 2 taps
+        ((2, 9, 30, 461), (7, 7, 1, 461), (2, 9, 30, 461), (1, 1), "SAME", (1, 1)),  # apart, in parts
+        ((1, 12, 70, 50), (3, 11, 1, 50), (1, 12, 70, 50), (1, 1), "SAME", (2, 6)),  # more columns than have masks
+        ((1, 9, 41, 21), (3, 5, 1, 42), (1, 5, 14, 42), (2, 3), "SAME", (1, 1)),
     ]:
         x, w, dy = (random.integers(-3, 4, shape).astype(_dtype(dtype)) for shape in case[:3])
         for found, wanted in zip(_by_blocks(case, x, w, dy), _by_numpy(case, x, w, dy), strict=True):
