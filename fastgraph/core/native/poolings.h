@@ -44,6 +44,20 @@ static int fg_pools_alone(const fg_pool *w) {
     return fg_pools_back(w) && x[0].window <= x[0].step && x[1].window <= x[1].step && x[2].window <= x[2].step;
 }
 
+/* Whether it goes back to the largest of windows that share elements of lines: see lines_back. */
+static int fg_pools_lines(const fg_pool *w) {
+    const fg_pool_axis *x = w->axis;
+    return w->what == FG_SPREAD && w->cut == 1 && x[0].window == 1 && !fg_pools_alone(w) &&
+           (double)x[1].window * x[2].window < 1 << 24; /* the numbers of elements are numbers of their type */
+}
+
+/* Lines of windows that may see the same line, rounded up to a power of two. */
+static int64_t fg_pool_ring(const fg_pool *w) {
+    int64_t most = fg_least(fg_pieces(w->axis[1].window, w->axis[1].step), w->axis[1].m), ring = 1;
+    while (ring < most) ring *= 2;
+    return ring;
+}
+
 /* Whether every element is in a window, if they share none. */
 static int fg_pools_all(const fg_pool *w) {
     for (const fg_pool_axis *x = w->axis; x < w->axis + 3; x++)

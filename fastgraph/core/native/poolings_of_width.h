@@ -356,6 +356,115 @@ INLINE int NAME(see)(const fg_pool_axis *x, int i, int64_t at, NAME(window) *t) 
     return t->count[i] != before;
 }
 
+/* ---- what goes back to windows of lines that share elements: places first, then each element at once ---- */
+
+/* Windows [from, to) of a line, N vectors of channels: the numbers of the places of their largest elements, counted as if
+ * all of a window were inside. The largest is known before its place is looked for, from the last to the first: numbers
+ * carried along with it would wait for each comparison. NaN is the largest where it is the first. */
+INLINE void NAME(found_places)(const int N, const int part, M mask, const fg_pool_axis *x, const NAME(unit) *u,
+                               int64_t window, int64_t line, const T *from, T *places) {
+    int64_t first = window * x[2].step - x[2].low, top = line * x[1].step - x[1].low;
+    int64_t a0 = fg_most(top, 0), a1 = fg_least(top + x[1].window, x[1].n);
+    int64_t b0 = fg_most(first, 0), b1 = fg_least(first + x[2].window, x[2].n);
+    V best[4], where[4];
+    if (a0 >= a1 || b0 >= b1) return; /* no element looks for it */
+    from += a0 * u->row + b0 * u->pixel;
+#pragma GCC unroll 4
+    for (int i = 0; i < N; i++) best[i] = part ? LOAD_PART(from, mask) : LOAD(from + i * LANES);
+    for (int64_t a = a0; a < a1; a++)
+        for (int64_t b = b0; b < b1; b++)
+#pragma GCC unroll 4
+            for (int i = 0; i < N; i++) {
+                const T *at = from + (a - a0) * u->row + (b - b0) * u->pixel + i * LANES;
+                best[i] = MAX(part ? LOAD_PART(at, mask) : LOAD(at), best[i]);
+            }
+#pragma GCC unroll 4
+    for (int i = 0; i < N; i++) where[i] = SET1((T)((a0 - top) * x[2].window + b0 - first));
+    for (int64_t a = a1 - 1; a >= a0; a--)
+        for (int64_t b = b1 - 1; b >= b0; b--) {
+            if (a == a0 && b == b0) break;
+            V number = SET1((T)((a - top) * x[2].window + b - first));
+#pragma GCC unroll 4
+            for (int i = 0; i < N; i++) {
+                const T *at = from + (a - a0) * u->row + (b - b0) * u->pixel + i * LANES;
+                where[i] = CHOOSE(EQUAL(part ? LOAD_PART(at, mask) : LOAD(at), best[i]), number, where[i]);
+            }
+        }
+    V least = SET1((T)((a0 - top) * x[2].window + b0 - first));
+#pragma GCC unroll 4
+    for (int i = 0; i < N; i++) {
+        V one = part ? LOAD_PART(from, mask) : LOAD(from + i * LANES);
+        where[i] = CHOOSE(ABOVE(best[i], one), where[i], least);
+        if (part)
+            STORE_PART(places, mask, where[i]);
+        else
+            STORE(places + i * LANES, where[i]);
+    }
+}
+
+/* An element: what comes back of each window that it is in, from the last to the first. */
+INLINE void NAME(came_back)(const int N, const int part, M mask, const fg_pool_axis *x, const NAME(unit) *u, int64_t c,
+                            int64_t i1, int64_t i2, const int64_t *o, const int64_t *p, int64_t ring, const T *places,
+                            const T *given, T *y) {
+    V sum[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < N; i++) sum[i] = ZERO;
+    for (int64_t a = o[1] - 1; a >= o[0]; a--)
+        for (int64_t b = p[1] - 1; b >= p[0]; b--) {
+            int64_t tap = (i1 + x[1].low - a * x[1].step) * x[2].window + i2 + x[2].low - b * x[2].step;
+            const T *where = places + ((a & (ring - 1)) * x[2].m + b) * c, *more = given + (a * x[2].m + b) * u->out_pixel;
+            V number = SET1((T)tap);
+#pragma GCC unroll 4
+            for (int i = 0; i < N; i++) {
+                V here = part ? LOAD_PART(where, mask) : LOAD(where + i * LANES);
+                V goes = part ? LOAD_PART(more, mask) : LOAD(more + i * LANES);
+                sum[i] = ADD(sum[i], CHOOSE(EQUAL(here, number), goes, ZERO));
+            }
+        }
+#pragma GCC unroll 4
+    for (int i = 0; i < N; i++)
+        if (part)
+            STORE_PART(y, mask, sum[i]);
+        else
+            STORE(y + i * LANES, sum[i]);
+}
+
+/* Windows [first, end) that a place is in; `found`: those of a place before it. */
+INLINE void NAME(windows_at)(const fg_pool_axis *x, int64_t place, int64_t *found) {
+    while (found[1] < x->m && found[1] * x->step - x->low <= place) found[1]++;
+    while (found[0] < found[1] && found[0] * x->step - x->low + x->window <= place) found[0]++;
+}
+
+/* Lines [y0, y1) of what comes back to the largest elements; `places`: room for lines of windows, as many as see a line. */
+LOCAL void NAME(lines_back)(const fg_pool *w, const NAME(unit) *u, int64_t c, int64_t y0, int64_t y1, T *places) {
+    const fg_pool_axis *x = w->axis;
+    int64_t ring = fg_pool_ring(w), next = 0, o[2] = {0, 0};
+    M none = MASK_OF(0);
+    for (int64_t i1 = y0; i1 < y1; i1++) {
+        NAME(windows_at)(x + 1, i1, o);
+        for (next = fg_most(next, o[0]); next < o[1]; next++)
+            for (int64_t b = 0; b < x[2].m; b++) {
+                T *to = places + ((next & (ring - 1)) * x[2].m + b) * c;
+                int64_t k = 0;
+                for (; k + 4 * LANES <= c; k += 4 * LANES)
+                    NAME(found_places)(4, 0, none, x, u, b, next, u->x + k, to + k);
+                for (; k < c; k += LANES)
+                    NAME(found_places)(1, 1, MASK_OF(fg_least(c - k, LANES)), x, u, b, next, u->x + k, to + k);
+            }
+        int64_t p[2] = {0, 0};
+        for (int64_t i2 = 0; i2 < x[2].n; i2++) {
+            NAME(windows_at)(x + 2, i2, p);
+            T *to = u->y + i1 * u->row + i2 * u->pixel;
+            int64_t k = 0;
+            for (; k + 4 * LANES <= c; k += 4 * LANES)
+                NAME(came_back)(4, 0, none, x, u, c, i1, i2, o, p, ring, places + k, u->given + k, to + k);
+            for (; k < c; k += LANES)
+                NAME(came_back)(1, 1, MASK_OF(fg_least(c - k, LANES)), x, u, c, i1, i2, o, p, ring, places + k,
+                                u->given + k, to + k);
+        }
+    }
+}
+
 LOCAL void NAME(pool_unit)(const fg_pool *w, int64_t number, T *room, int64_t *taps) {
     const fg_pool_axis *x = w->axis;
     const fg_pool_slab slab = fg_pool_slab_of(w, number % w->slabs);
@@ -391,7 +500,9 @@ LOCAL void NAME(pool_unit)(const fg_pool *w, int64_t number, T *room, int64_t *t
     }
     u->row = x[2].n * u->pixel;
     u->plane = x[1].n * u->row;
-    if (back && !(fg_pools_alone(w) && fg_pools_all(w))) {
+    int lines = fg_pools_lines(w);
+    if (lines) NAME(lines_back)(w, u, c, slab.y0, slab.y1, room + (wide ? (m1 - m0) * c : 0));
+    if (back && !lines && !(fg_pools_alone(w) && fg_pools_all(w))) {
         int64_t each = wide ? (int64_t)sizeof(T) : size;
         if (c == u->pixel)
             memset((char *)u->y + y0 * c * each, 0, (y1 - y0) * c * each);
@@ -405,7 +516,7 @@ LOCAL void NAME(pool_unit)(const fg_pool *w, int64_t number, T *room, int64_t *t
     high[cut] = slab.m1;
     t.at = taps;
     t.count[0] = t.count[1] = t.count[2] = t.taps = 0;
-    for (int64_t p0 = low[0]; p0 < high[0]; p0++) {
+    for (int64_t p0 = low[0]; p0 < high[0] && !lines; p0++) {
         at[0] = back ? high[0] - 1 - (p0 - low[0]) : p0;
         int other0 = NAME(see)(x, 0, at[0], &t);
         for (int64_t p1 = low[1]; p1 < high[1]; p1++) {
@@ -439,6 +550,7 @@ LOCAL void NAME(pool_unit)(const fg_pool *w, int64_t number, T *room, int64_t *t
 
 LOCAL void NAME(fg_pool_units)(fg_pool *w, int64_t first, int64_t last) {
     int64_t taps = 1, size = w->kind == FG_NATIVE ? 0 : fg_pool_room(w);
+    if (fg_pools_lines(w)) size += fg_pool_ring(w) * w->axis[2].m * w->part;
     for (int i = 0; i < 3; i++) taps *= fg_most(1, fg_least(w->axis[i].window, w->axis[i].n));
     void *room;
     if (posix_memalign(&room, 64, (size + 64) * sizeof(T) + taps * sizeof(int64_t)) != 0) {
