@@ -107,7 +107,7 @@ class DatasetBase(InElements):
     def __iter__(self) -> OwnedIterator:
         if current_trace() is None and self.source is not None:
             return OwnedIterator(Cursor(self.source), self._spec)
-        return OwnedIterator(None, self._spec, dataset_ops.iterator_of(self.handle))
+        return OwnedIterator(None, self._spec, dataset_ops.iterator_of(self.handle, self._spec))
 
     def __fg_staged_for__(self) -> tuple[Any, Any]:
         """Return what a staged loop goes over: (is there another element, the next element), two functions."""
@@ -222,9 +222,8 @@ def _made(kind: type[Source], *operands: object, **options: object) -> Any:
             return DatasetBase.made_as(
                 kind(*[item.source if isinstance(item, DatasetBase) else item for item in operands], **options)
             )
-    described = kind(
-        *[Described(item.element_spec) if isinstance(item, DatasetBase) else item for item in operands], **options
-    )
+    stand_ins = [Described(item.element_spec) if isinstance(item, DatasetBase) else item for item in operands]
+    described = kind(*stand_ins, **options)
     tensors = [item.handle if isinstance(item, DatasetBase) else item for item in operands]
     computed = [isinstance(tensor, Tensor) for tensor in tensors]
 
@@ -241,7 +240,9 @@ def _made(kind: type[Source], *operands: object, **options: object) -> Any:
         return kind(*values, **options)
 
     inputs = tuple([tensor for tensor, from_graph in zip(tensors, computed, strict=True) if from_graph])
-    return DatasetBase.made_as(None, described.spec, dataset_ops.dataset_of(inputs, dataset_ops.Recipe(build, kind)))
+    named = [each for each, from_graph in zip(stand_ins, computed, strict=True) if from_graph]
+    recipe = dataset_ops.Recipe(build, described, named)
+    return DatasetBase.made_as(None, described.spec, dataset_ops.dataset_of(inputs, recipe))
 
 
 class DatasetSpec(OfElements):

@@ -437,7 +437,7 @@ class Combinations(DatasetBase):
                 text = "Dataset had more than one element. [Op:DatasetToSingleElement]"
                 raise InvalidArgumentError(None, None, text)
             return element
-        handle = dataset_ops.iterator_of(self.handle)
+        handle = dataset_ops.iterator_of(self.handle, self._spec)
         runtime_assertions.Assert(dataset_ops.has_next(handle), ["Dataset was empty."])
         found = packed(self._spec, dataset_ops.get_next(handle, self._spec))
         runtime_assertions.Assert(

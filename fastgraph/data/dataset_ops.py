@@ -20,8 +20,17 @@ from fastgraph.data.handles import Handled, owned, resolve, together
 from fastgraph.data.sources import Cursor
 from fastgraph.data.transformations import element_at
 from fastgraph.errors import OutOfRangeError
+from fastgraph.graphdef.export_slots import DATASETS
 from fastgraph.ops.families import Array, custom
 
+
+def _writer() -> Any:
+    from fastgraph.data.written_datasets import Written
+
+    return Written()
+
+
+DATASETS.append(_writer)
 _REASON = "its elements come from Python"
 _HANDLE = Aval(int64, ())
 
@@ -85,9 +94,9 @@ def get_element_at_index(dataset: Array, index: Array, *, types: tuple[tuple[int
     return tuple(map(as_array, element_at(resolve(dataset), int(index))))
 
 
-@custom(infer=lambda dataset: _HANDLE, groups=("int64",), effect="host", reason=_REASON)
-def make_iterator(dataset: Array) -> Any:
-    """A new iterator over a dataset. i64[] -> i64[]."""
+@custom(infer=lambda dataset, *, types: _HANDLE, groups=("int64",), effect="host", reason=_REASON)
+def make_iterator(dataset: Array, *, types: tuple[tuple[int, Any], ...]) -> Any:
+    """A new iterator over a dataset of elements of the given types. i64[] -> i64[]."""
     return owned(Cursor(resolve(dataset)))
 
 
@@ -110,28 +119,32 @@ def stacked(handles: list[Any]) -> Any:
 
 
 class Recipe(Handled):
-    """Recipe of a dataset whose operands come later: how it is made of them, and what kind of source it is."""
+    """Recipe of a dataset whose operands come later: how it is made of them, and what kind of source it is.
 
-    def __init__(self, build: Callable[..., Any], kind: type) -> None:
-        self.build, self.kind = build, kind
+    `described` is such a source with symbolic operands, which are those `operands` in the order of the op's inputs.
+    """
+
+    def __init__(self, build: Callable[..., Any], described: Any, operands: list[Any]) -> None:
+        self.build, self.kind, self.described, self.operands = build, type(described), described, operands
 
 
 def get_next(handle: Tensor, spec: Any) -> Any:
     """Return the tensors of the next element, when the graph runs."""
-    types = tuple([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(spec)])
-    return bind(get("iterator_get_next"), (handle,), {"types": types})
+    return bind(get("iterator_get_next"), (handle,), {"types": _types(spec)})
+
+
+def _types(spec: Any) -> tuple[tuple[int, Any], ...]:
+    return tuple([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(spec)])
 
 
 def get_at(handle: Tensor, index: Any, spec: Any) -> Any:
     """Return the tensors of the element at an index, when the graph runs."""
-    types = tuple([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(spec)])
-    return bind(get("get_element_at_index"), (handle, convert(index, int64)), {"types": types})
+    return bind(get("get_element_at_index"), (handle, convert(index, int64)), {"types": _types(spec)})
 
 
 def get_next_as_optional(handle: Tensor, spec: Any) -> Any:
     """Return, when the graph runs, whether there is another element, and its tensors or zeros."""
-    types = tuple([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(spec)])
-    attrs = {"types": types, "leasts": tuple(least_extents(spec))}
+    attrs = {"types": _types(spec), "leasts": tuple(least_extents(spec))}
     return bind(get("iterator_get_next_as_optional"), (handle,), attrs)
 
 
@@ -140,9 +153,9 @@ def has_next(handle: Tensor) -> Any:
     return bind(get("iterator_has_next"), (handle,), {})
 
 
-def iterator_of(handle: Tensor) -> Any:
+def iterator_of(handle: Tensor, spec: Any) -> Any:
     """Return the handle of a new iterator over a dataset, when the graph runs."""
-    return bind(get("make_iterator"), (handle,), {})
+    return bind(get("make_iterator"), (handle,), {"types": _types(spec)})
 
 
 def dataset_of(operands: tuple[Any, ...], recipe: Recipe) -> Any:

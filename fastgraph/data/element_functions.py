@@ -64,10 +64,12 @@ class Mapped:
             of_tensors.__name__ = getattr(function, "__name__", type(function).__name__)
             concrete = Function(of_tensors).get_concrete_function(*tensor_specs(spec))
             self._call = lambda tensors, _: concrete(*tensors)
-            self._graph = concrete._trace.graph
-            held = [cell() for cell, _ in concrete._trace.graph.captures if isinstance(cell, weakref.ref)]
+            self.graph = concrete._trace.graph
+            #: What it takes from outside after the element: of `captured` in their order, and what is there always.
+            self.taken: list[Any] = [held for held, _ in self.graph.captures]
+            held = [cell() for cell in self.taken if isinstance(cell, weakref.ref)]
             self._generators = [cell for cell in held if generators.is_traced(cell)]
-            self._note_writes(concrete._trace.graph)
+            self._note_writes(self.graph)
             return
         own = [(leaf.aval, "element") for leaf in tensor_specs(spec)]
         trace, _ = traced(outer, of_tensors, own, subgraph_name("of_element"))
@@ -80,12 +82,12 @@ class Mapped:
             rest = [next(left) if isinstance(operand, SymbolicTensor) else operand for operand in operands]
             return tuple(runner([*tensors, *rest]))
 
-        self._call, self._graph = call, trace.graph
+        self._call, self.graph, self.taken = call, trace.graph, operands
         self._note_writes(trace.graph)
 
     def makes(self, kind: type[Source]) -> bool:
         """Return whether it makes datasets of such sources."""
-        recipes = [node.attrs["recipe"] for node in self._graph.nodes if node.op.name == "make_dataset"]
+        recipes = [node.attrs["recipe"] for node in self.graph.nodes if node.op.name == "make_dataset"]
         return any(issubclass(resolve(recipe).kind, kind) for recipe in recipes)
 
     def _note_writes(self, graph: Graph) -> None:

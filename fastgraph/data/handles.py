@@ -69,6 +69,15 @@ def together(arrays: list[Any]) -> np.ndarray[Any, Any]:
     return np.frombuffer(memory, np.int64).reshape(stacked.shape)
 
 
+def held_by(held: object) -> Any:
+    """Return the object whose handle a function captured, None for what is none."""
+    dtype = getattr(held, "dtype", None)
+    if dtype is not int64 or getattr(held, "dims", None) != ():
+        return None
+    found = _objects.get(int(held.numpy()))  # type: ignore[attr-defined]
+    return found if found is not None and found._handle is held else None
+
+
 def resolve(handle: Any) -> Any:
     """Return the object with this number. Raises FailedPreconditionError if it is gone."""
     found = _objects.get(int(handle))

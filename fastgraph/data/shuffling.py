@@ -68,6 +68,7 @@ class Shuffle(Ordered, Same):
     def __init__(self, source: Source, buffer_size: Any, *, seed: tuple[int, int] | None, reshuffle: bool) -> None:
         Same.__init__(self, source)
         Ordered.__init__(self, seed, reshuffle)
+        self.seed = seed
         if isinstance(buffer_size, int) and buffer_size < 1 and buffer_size != UNKNOWN:
             text = "buffer_size must be greater than zero or UNKNOWN_CARDINALITY [Op:ShuffleDatasetV3]"
             raise InvalidArgumentError(None, None, text)

@@ -77,6 +77,7 @@ class Library:
         self.inputs: dict[str, bytes] = {}  # by names, in the wire format
         self.names: dict[Graph, str] = {}
         self.loops: dict[Graph, Node] = {}  # of a loop's test or body: the loop
+        self.inside: set[Value] = set()  # parameters of functions that are written as operations inside of them
         self.behind: dict[Graph, dict[Value, Aval]] = {}  # see _behind
         self._taken: set[str] = set()
 
@@ -142,12 +143,15 @@ def _nodes(graph: Graph, library: Library) -> list[Message | bytes]:
 def _node(definition: Definition, names: dict[Value, str], library: Library) -> Message | bytes:
     if library.in_bytes and definition.type not in _WITH_FUNCTIONS:
         return _node_in_bytes(definition, names, library)
-    inputs = [*[names[value] for value in definition.inputs], *[f"^{name}" for name in sorted(definition.control)]]
+    inputs = [
+        *[names[value] for value in definition.inputs],
+        *[f"^{name}" for name in sorted((*definition.control, *definition.after))],
+    ]
     fields: dict[str, Any] = {"name": definition.name, "op": definition.type, "input": inputs}
     if definition.device:
         fields["device"] = definition.device
     if isinstance(definition.attrs.get("body"), Graph):
-        library.loops.update({definition.attrs[part]: definition.node for part in ("cond", "body")})
+        library.loops.update({definition.attrs[part]: definition.loop for part in ("cond", "body")})
     if definition.type in _WITH_FUNCTIONS:  # which are to be known
         return NodeDef(**fields, attr={name: attr_value(value, library) for name, value in definition.attrs.items()})
     made = NodeDef(**fields)
@@ -164,7 +168,7 @@ def _node_in_bytes(definition: Definition, names: dict[Value, str], library: Lib
         if found is None:
             found = known[name] = _text_field(3, name)
         parts.append(found)
-    parts += [_text_field(3, f"^{name}") for name in sorted(definition.control)]
+    parts += [_text_field(3, f"^{name}") for name in sorted((*definition.control, *definition.after))]
     if definition.device:
         parts.append(_text_field(4, definition.device))
     parts.append(_attributes_in_bytes(definition.attrs))
@@ -182,6 +186,7 @@ def _type_field(op: str) -> bytes:
 
 _WITH_FUNCTIONS = frozenset(
     [state + kind for state in ("", "Stateless", "Stateful") for kind in ("If", "While", "Case", "PartitionedCall")]
+    + [f"{kind}Dataset" for kind in ("Filter", "FlatMap", "Interleave", "Map", "Scan", "TakeWhile")]
 )
 
 
@@ -365,7 +370,8 @@ def _is_one_number(flat: np.ndarray) -> bool:
 
 def function_message(graph: Graph, name: str, library: Library) -> Message:
     """A FunctionDef: a subgraph with named arguments and results. A loop's body gives back what does not change."""
-    parameters, returned, passed, more = list(graph.parameters), graph.outputs, frozenset[Value](), list[Definition]()
+    parameters = [value for value in graph.parameters if value not in library.inside]
+    returned, passed, more = graph.outputs, frozenset[Value](), list[Definition]()
     if graph in library.loops:
         parameters, returned, passed, more = widened(library.loops[graph], graph)
     taken: set[str] = set()
@@ -374,7 +380,9 @@ def function_message(graph: Graph, name: str, library: Library) -> Message:
     }
     taken = set()
     users = _names_of_users(graph, parameters, library)
-    own = {value.node for value in graph.parameters}  # those of captured tensors are written as constants elsewhere
+    own = {
+        value.node for value in graph.parameters if value not in library.inside
+    }  # those of captured tensors are written as constants elsewhere
     found = [d for d in definitions(graph) if d.type != "Placeholder" and d.node not in own]
     if graph in library.loops:
         found = in_order(graph, found, more)

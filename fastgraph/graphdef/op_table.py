@@ -332,12 +332,14 @@ class Definition:
     """
 
     __slots__ = (
+        "after",
         "attrs",
         "control",
         "device",
         "free",
         "inputs",
         "is_foreign",
+        "loop",
         "name",
         "node",
         "outputs",
@@ -354,6 +356,8 @@ class Definition:
         self.inputs = tuple(inputs)
         self.attrs = attrs
         self.control: tuple[str, ...] = ()
+        self.after: tuple[str, ...] = ()  # what it waits for besides, wherever it stands
+        self.loop = node  # of a loop: whose test and body are written
         self.free = False
         self.is_foreign = False  # whether TensorFlow cannot run it
         self.device = node.device

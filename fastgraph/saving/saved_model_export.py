@@ -7,6 +7,7 @@ each signature, what fills tables, and operations that save and restore all valu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.op_errors import enum_name
 from fastgraph.core.tensor import convert, from_array
 from fastgraph.graph.ir import Graph
+from fastgraph.graphdef.export_slots import DATASETS
 from fastgraph.graphdef.export_structure import table_maker
 from fastgraph.graphdef.exporter import MIN_CONSUMER, PRODUCER, Library, attr_value, function_message
 from fastgraph.graphdef.import_calls import CustomGradient
@@ -46,7 +48,7 @@ from fastgraph.saving.saved_model_files import (
 )
 from fastgraph.saving.saved_model_functions import RestoredConcreteFunction
 from fastgraph.saving.saved_model_gradients import Stated, captured_name, stated_gradients
-from fastgraph.saving.saved_model_graph import Constant, SavedGraph, TableFunction, table_of
+from fastgraph.saving.saved_model_graph import Constant, SavedGraph, TableFunction, is_dataset, table_of
 from fastgraph.saving.saved_model_objects import Asset
 from fastgraph.saving.saved_model_signatures import argument_names, result_of
 from fastgraph.saving.saved_model_structures import flat_specs, shape_message
@@ -105,7 +107,8 @@ class Functions:
         """Return the numbers of what a trace takes from outside. Raises LookupError for what nothing leads to."""
         if isinstance(concrete, RestoredConcreteFunction):
             return [self.graph.number_of_object(each) for each in concrete.objects]
-        return [self.graph.number_of_capture(held) for held, _ in concrete._trace.graph.captures]
+        captures = concrete._trace.graph.captures
+        return [self.graph.number_of_capture(held) for held, _ in captures if not is_dataset(held)]
 
     def _as_loaded(self) -> dict[str, Message]:
         """The functions that were loaded, and all that these call, as they were written."""
@@ -153,19 +156,27 @@ class Functions:
         done.update(self._as_loaded())
         foreign: dict[str, list[str]] = {}
         named, n = self.library.names, len(done)
-        while len(done) < len(named) + n:
-            for graph, name in list(named.items()):
-                if name not in done:
-                    done[name] = function_message(graph, name, self.library)
-                    for op in _foreign(graph):
-                        foreign.setdefault(op, []).append(name)
-        self._find_captured(done)
+        with _written_datasets() as datasets:
+            while len(done) < len(named) + n:
+                for graph, name in list(named.items()):
+                    if name not in done:
+                        if datasets is not None:
+                            datasets.enter(graph)
+                            self.library.inside |= datasets.inner
+                        done[name] = function_message(graph, name, self.library)
+                        for op in _foreign(graph):
+                            foreign.setdefault(op, []).append(name)
+            self._find_captured(done)
         if foreign:
             lines = "\n".join(f"  {op}, in {', '.join(where[:3])}" for op, where in sorted(foreign.items()))
             raise Unsavable(
                 f"Functions use operations that TensorFlow has no equal of, or not for these arguments:\n{lines}"
             )
         return [done[name] for name in sorted(done)]
+
+
+def _written_datasets() -> Any:
+    return DATASETS[0]().here() if DATASETS else nullcontext()
 
 
 def _renamed(function: Message, names: dict[str, str], tables: dict[bytes, bytes]) -> Message:

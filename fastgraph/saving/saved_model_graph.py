@@ -17,6 +17,7 @@ from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import EagerTensor, cell_read, class_has, convert
 from fastgraph.graph.captures import Deferred
 from fastgraph.graph.ir import subgraphs
+from fastgraph.graphdef.export_slots import DATASETS
 from fastgraph.saving.object_graph import ObjectGraph, variable_of
 from fastgraph.saving.saved_model_functions import RestoredConcreteFunction
 from fastgraph.saving.saved_model_objects import Asset, RestoredTable, SignatureMap
@@ -166,7 +167,7 @@ class SavedGraph(ObjectGraph):
                     if state is None:
                         state = self.states[cell.id] = Variable(cell_read(cell), trainable=False, name="generator")
                     found[f"capture_{i}"] = state
-            elif isinstance(tensor, EagerTensor):
+            elif isinstance(tensor, EagerTensor) and not is_dataset(tensor):
                 known = self.constants.get(tensor.id)
                 if known is None:
                     known = self.constants[tensor.id] = Constant(tensor)
@@ -218,6 +219,11 @@ class SavedGraph(ObjectGraph):
                     for copy in _alike(own):
                         self._variables.setdefault(copy.__fg_cell__.id, number)
         return self._variables
+
+
+def is_dataset(held: Any) -> bool:
+    """Return whether what a function captured is a dataset, which is written inside of it."""
+    return bool(DATASETS) and DATASETS[0]().is_written(held)
 
 
 def table_of(value: Any) -> Table | None:

@@ -1,0 +1,607 @@
+"""Datasets and iterators as they are written into SavedModels: TensorFlow's operations, with functions of elements.
+
+Rule: a dataset is written where its function makes it, or begins, if it was made outside. While functions are written,
+handles have TensorFlow's types (`Written`); the graphs are as they were afterwards.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import DType, from_code
+from fastgraph.core.base.locks import Lock
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.base.type_specs import TensorSpec
+from fastgraph.core.registry import get
+from fastgraph.core.tensor import EagerTensor, from_array
+from fastgraph.data import element_functions, grouping, shuffling, sources, transformations, windows
+from fastgraph.data.element_functions import Mapped
+from fastgraph.data.element_specs import tensor_specs
+from fastgraph.data.handles import held_by, resolve
+from fastgraph.data.sources import Described, Source
+from fastgraph.graph.captures import Deferred
+from fastgraph.graph.ir import Graph, Node, Value, subgraphs
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
+from fastgraph.graphdef.export_calls import CALLS
+from fastgraph.graphdef.export_loops import VARIANT
+from fastgraph.graphdef.export_structure import STRUCTURE
+from fastgraph.graphdef.op_table import Definition, Dims, Unwritable, const_definition, constant, types_of
+
+_RESOURCE = Aval(dtypes.resource, ())
+_BOOL = Aval(dtypes.bool_, ())
+_OPS = frozenset({"make_dataset", "make_iterator"})
+_ONE = Lock()  # functions are written in one thread at a time
+_CACHES = ("_definitions", "_written", "_widened")
+
+Attrs = dict[str, Any]
+
+
+class Unwritten(ValueError):
+    """Error of a dataset that no operations of TensorFlow make."""
+
+
+class Written:
+    """What is changed while functions are written: types of handles, and how nodes of datasets are defined."""
+
+    def __init__(self) -> None:
+        self.before: dict[Value, Aval] = {}
+        self.graphs: dict[Graph, None] = {}
+        self.asked: set[Value] = set()  # handles in tests of loops that are truth values
+        self.cells: dict[Node, dict[int, Value]] = {}  # of what makes datasets: Variables that its graph captured
+        self.inner: set[Value] = set()  # parameters that stand for datasets, which are written inside
+
+    @staticmethod
+    def is_written(held: Any) -> bool:
+        """Return whether what a function captured is a dataset, which is written inside of it.
+
+        Raises: Unwritten for a pass that was begun outside: no file keeps where it is.
+        """
+        found = held_by(held)
+        if found is not None and not isinstance(found, Source):
+            raise Unwritten(
+                "A function goes on with an iterator that was made outside of it, which cannot be saved: make it "
+                "inside (`iter(dataset)`), or give the function elements."
+            )
+        return found is not None
+
+    @contextmanager
+    def here(self) -> Iterator[Written]:
+        """Let datasets be written, until the block ends."""
+        own: dict[str, Callable[[Node], list[Definition]]] = {
+            "call": self._call, "while": self._while, "make_dataset": self._made, "make_iterator": self._iterator,
+            "iterator_get_next": self._next, "iterator_has_next": self._has_next, "dataset_cardinality": self._count,
+            "get_element_at_index": self._at, "iterator_get_next_as_optional": self._optional,
+        }  # fmt: skip
+        with _ONE:
+            outside = {name: STRUCTURE[name] for name in own if name in STRUCTURE}
+            STRUCTURE.update(own)
+            try:
+                yield self
+            finally:
+                for name in own:
+                    del STRUCTURE[name]
+                STRUCTURE.update(outside)
+                for value, aval in self.before.items():
+                    value.aval = aval
+                for graph in self.graphs:
+                    _forget(graph)
+
+    def enter(self, graph: Graph) -> None:
+        """Give the handles of a graph and of those inside TensorFlow's types, and write what it captured."""
+        if graph in self.graphs or not _concerns(graph):
+            return
+        self._visit(graph)
+        for held, value in graph.captures:
+            found = held_by(held)
+            if isinstance(found, Source):
+                self._type(value, VARIANT)
+                self.inner.add(value)
+                made = _Writer(value.node, _cells(graph)).written(found)
+                graph.__dict__.setdefault("_written", {})[value.node] = made
+        self._spread(graph)
+
+    def _type(self, value: Value, aval: Aval) -> bool:
+        """Give a value a type; return whether it had another."""
+        if value.aval.dtype is aval.dtype or value in self.asked:
+            return False
+        self.before.setdefault(value, value.aval)
+        value.aval = aval
+        return True
+
+    def _visit(self, graph: Graph) -> None:
+        self.graphs[graph] = None
+        _forget(graph)
+        for node in graph.nodes:
+            if node.op.name == "make_iterator":
+                self._type(node.outputs[0], _RESOURCE)
+            elif node.op.name == "make_dataset":
+                self._type(node.outputs[0], VARIANT)
+                self.cells[node] = _cells(graph)
+            for inner, _ in subgraphs(node):
+                if inner not in self.graphs:
+                    self._visit(inner)
+
+    def _spread(self, graph: Graph) -> bool:
+        """Type what handles become: results of branches, loops and calls, parameters inside. Return whether any was."""
+        found, again = False, True
+        while again:
+            again = False
+            for node in graph.nodes:
+                for inner, first in subgraphs(node):
+                    again |= self._pass_on(zip(node.inputs[first:], inner.parameters, strict=False))
+                    again |= self._spread(inner)
+                    if node.op.name != "while" or inner is node.attrs["body_graph"]:
+                        again |= self._pass_on(zip(inner.outputs, node.outputs, strict=False))
+                if node.op.name == "identity":
+                    again |= self._pass_on([(node.inputs[0], node.outputs[0])])
+            found |= again
+        return found
+
+    def _pass_on(self, pairs: Iterable[tuple[Value, Value]]) -> bool:
+        """Type the second of each pair as the first if this is a handle. Return whether any was."""
+        changed = [self._type(second, first.aval) for first, second in pairs if first in self.before]
+        return any(changed)
+
+    # -- how nodes are written
+
+    def _call(self, node: Node) -> list[Definition]:
+        """A call without the datasets that the function has itself."""
+        found = CALLS["call"](node)
+        callee = node.attrs["graph"]
+        inner = {value for held, value in callee.captures if self.is_written(held)}
+        if inner:
+            kept = [given for value, given in zip(callee.parameters, node.inputs, strict=True) if value not in inner]
+            found[-1].inputs, found[-1].attrs["Tin"] = tuple(kept), types_of(kept)
+        return found
+
+    def _made(self, node: Node) -> list[Definition]:
+        recipe = resolve(node.attrs["recipe"])
+        values = {id(operand): value for operand, value in zip(recipe.operands, node.inputs, strict=True)}
+        return _Writer(node, {**values, **self.cells[node]}).written(recipe.described)
+
+    def _iterator(self, node: Node) -> list[Definition]:
+        if node.inputs[0].aval.dtype is not dtypes.variant:
+            raise Unwritable(node.op.name)
+        writer = _Writer(node, {})
+        attrs = _types(node.attrs["types"])
+        new = writer.add("AnonymousIteratorV3", (), attrs, aval=_RESOURCE)
+        begun = writer.add("MakeIterator", (node.inputs[0], new), {})
+        writer.add("Identity", (new,), {"T": dtypes.resource}, aval=_RESOURCE, slot="output")
+        writer.found[-1].after = (begun.node.name,)
+        return writer.finished()
+
+    def _next(self, node: Node) -> list[Definition]:
+        _check(node, dtypes.resource)
+        return [_several(node, "IteratorGetNext", node.inputs, _types(node.attrs["types"]))]
+
+    def _optional(self, node: Node) -> list[Definition]:
+        """Whether there is another element, and this or zeros: a branch, for nothing can be taken of no element."""
+        _check(node, dtypes.resource)
+        writer, attrs = _Writer(node, {}), _types(node.attrs["types"])
+        element = writer.add("IteratorGetNextAsOptional", node.inputs, attrs, slot="optional")
+        has = writer.add("OptionalHasValue", (element,), {}, aval=_BOOL, slot="has_value")
+        then, rest = Graph("then"), Graph("else")
+        then.inputs, rest.inputs = [_parameter(then, "element", VARIANT)], [_parameter(rest, "element", VARIANT)]
+        avals = tuple([value.aval.without_value() for value in node.outputs[1:]])
+        taken = then.add(get("iterator_get_next"), tuple(then.inputs), {}, avals=avals)
+        then.__dict__["_written"] = {taken: [_several(taken, "OptionalGetValue", taken.inputs, attrs)]}
+        then.outputs = [*taken.outputs]
+        for aval, least in zip(avals, node.attrs["leasts"], strict=True):
+            sizes = [least if size is None else size for size in aval.shape or ()]
+            zeros = from_array(np.zeros(sizes, aval.dtype.as_numpy_dtype), aval.dtype)
+            rest.outputs += rest.add(get("const"), (), {"value": zeros}, avals=(zeros.aval,)).outputs
+        self.graphs.update({then: None, rest: None})
+        branches = {"then_graph": then, "else_graph": rest}
+        step = Node(get("cond"), (has, element), branches, avals, node.name, node.source)
+        found = CALLS["cond"](step)
+        for each, value in zip(found[1:], node.outputs[1:], strict=True):
+            each.outputs = (value,)
+            each.node = node
+        found[0].node = node
+        writer.found[-1].outputs = (has,)
+        same = Definition(node, "Identity", (has,), {"T": dtypes.bool_}, name=f"{node.name}/has_value")
+        same.outputs = node.outputs[:1]
+        return [*writer.found, same, *found]
+
+    def _at(self, node: Node) -> list[Definition]:
+        _check(node, dtypes.variant)
+        return [_several(node, "GetElementAtIndex", node.inputs, _types(node.attrs["types"]))]
+
+    def _count(self, node: Node) -> list[Definition]:
+        _check(node, dtypes.variant)
+        found = Definition(node, "DatasetCardinality", node.inputs, {})
+        found.slots = ["cardinality:0"]
+        return [found]
+
+    def _has_next(self, node: Node) -> list[Definition]:
+        """Of a loop's test: the number that stands for the iterator there (see _while)."""
+        _check(node, dtypes.bool_)
+        return [Definition(node, "Identity", node.inputs, {"T": dtypes.bool_})]
+
+    def _while(self, node: Node) -> list[Definition]:
+        """A loop over an iterator: TensorFlow asks for the next element and whether there is one at once.
+
+        Where the test asks whether there is another element, the loop goes on as if, and its body does nothing if
+        there was none; the next test knows.
+        """
+        n, test, body = node.attrs["n_carried"], node.attrs["cond_graph"], node.attrs["body_graph"]
+        places = [i for i, value in enumerate(test.inputs) if value.aval.dtype is dtypes.resource and i >= n]
+        asked = [i for i in places if _asks(test, test.inputs[i])]
+        if not asked:
+            return CALLS["while"](node)
+        taken = [each for each in body.nodes if each.op.name == "iterator_get_next"
+                 and body.inputs[asked[0]] is each.inputs[0]]  # fmt: skip
+        if len(asked) > 1 or len(taken) != 1 or len(node.outputs) > n:
+            raise Unwritable(node.op.name)
+        place = asked[0]
+        yes = constant(np.array(True), node, "has_next")
+        attrs = {
+            **node.attrs, "n_carried": n + 1,
+            "cond_graph": self._test(test, place), "body_graph": self._body(node, body, place, taken[0]),
+        }  # fmt: skip
+        avals = (_BOOL, *[value.aval for value in node.outputs])
+        loop = Node(node.op, (yes.outputs[0], *node.inputs), attrs, avals, node.name, node.source)
+        found = [const_definition(yes), *CALLS["while"](loop)]
+        for each in found:
+            if each.type in ("While", "StatelessWhile"):
+                of_node = dict(zip(loop.outputs[1:], node.outputs, strict=True))
+                each.outputs = tuple([of_node.get(value, value) for value in each.outputs])
+                each.node = node
+        return found
+
+    def _test(self, test: Graph, place: int) -> Graph:
+        """A loop's test with one parameter more before: whether there was another element, which it takes for it."""
+        result = _like(test, test.nodes)
+        handle = test.inputs[place]
+        own = _parameter(result, "has_next", _BOOL)
+        result.inputs = [own, *test.inputs]
+        result.inputs[1 + place] = _parameter(result, "iterator", _RESOURCE)
+        result.outputs = [*test.outputs]
+        known = Definition(handle.node, "Identity", (own,), {"T": dtypes.bool_})
+        result.__dict__["_written"] = {handle.node: [known]}
+        self._ask(test, handle)
+        self.graphs[result] = None
+        return result
+
+    def _ask(self, test: Graph, handle: Value) -> None:
+        """Let a test, and the graphs inside, have for this handle whether there is another element."""
+        self._type(handle, _BOOL)
+        self.asked.add(handle)
+        for node in test.nodes:
+            for inner, first in subgraphs(node):
+                for inside, given in zip(inner.parameters, node.inputs[first:], strict=False):
+                    if given is handle:
+                        self._ask(inner, inside)
+
+    def _body(self, node: Node, body: Graph, place: int, taken: Node) -> Graph:
+        """A loop's body that takes the next element, and gives before its results whether there was one."""
+        then, result, rest = _like(body, body.nodes), _like(body, ()), _like(body, ())
+        avals = [value.aval for value in body.inputs]
+        n = len(node.outputs)
+        element = _parameter(then, "element", VARIANT)
+        then.inputs, then.outputs = [element, *body.inputs], [*body.outputs]
+        attrs = _types(taken.attrs["types"])
+        then.__dict__["_written"] = {taken: [_several(taken, "OptionalGetValue", (element,), attrs)]}
+
+        _parameter(rest, "element", VARIANT)
+        rest.inputs = [*[value for each in rest.nodes for value in each.outputs],
+                       *[_parameter(rest, f"unused_{i}", aval) for i, aval in enumerate(avals)]]  # fmt: skip
+        rest.outputs = rest.inputs[1 : 1 + n]
+
+        _parameter(result, "has_next", _BOOL)
+        inputs = [_parameter(result, f"operand_{i}", aval) for i, aval in enumerate(avals)]
+        result.inputs = [result.nodes[0].outputs[0], *inputs]
+        ask = result.add(get("iterator_get_next_as_optional"), (inputs[place],), {}, avals=(VARIANT,))
+        has = result.add(get("iterator_has_next"), (ask.outputs[0],), {}, avals=(_BOOL,), name="OptionalHasValue")
+        branches = {"then_graph": then, "else_graph": rest}
+        outputs = tuple([value.aval for value in node.outputs])
+        step = result.add(get("cond"), (has.outputs[0], ask.outputs[0], *inputs), branches, avals=outputs, name="cond")
+        for value in (has.outputs[0], *step.outputs):
+            result.outputs += result.add(get("identity"), (value,), {}, avals=(value.aval,), name="Identity").outputs
+        optional = Definition(ask, "IteratorGetNextAsOptional", ask.inputs, attrs)
+        optional.slots = ["optional:0"]
+        value = Definition(has, "OptionalHasValue", has.inputs, {})
+        value.slots = ["has_value:0"]
+        result.__dict__["_written"] = {ask: [optional], has: [value]}
+        for each in (then, result, rest):
+            self.graphs[each] = None
+        return result
+
+
+def _cells(graph: Graph) -> dict[int, Value]:
+    """Return what stands for Variables that a graph captured, by the ids of their cells."""
+    return {id(held()): value for held, value in graph.captures if isinstance(held, ref)}
+
+
+def _forget(graph: Graph) -> None:
+    for name in _CACHES:
+        graph.__dict__.pop(name, None)
+
+
+def _concerns(graph: Graph) -> bool:
+    """Return whether a graph, or one inside, has datasets."""
+    own = any(node.op.name in _OPS or any(_concerns(inner) for inner, _ in subgraphs(node)) for node in graph.nodes)
+    return own or any(held_by(held) is not None for held, _ in graph.captures)
+
+
+def _check(node: Node, dtype: DType) -> None:
+    if node.inputs[0].aval.dtype is not dtype:
+        raise Unwritable(node.op.name)
+
+
+def _asks(test: Graph, value: Value) -> bool:
+    """Return whether a test asks of this parameter whether there is another element."""
+    for node in test.nodes:
+        if node.op.name == "iterator_has_next" and value is node.inputs[0]:
+            return True
+        for inner, first in subgraphs(node):
+            places = zip(inner.parameters, node.inputs[first:], strict=False)
+            if any(given is value and _asks(inner, inside) for inside, given in places):
+                return True
+    return False
+
+
+def _like(graph: Graph, nodes: Iterable[Node]) -> Graph:
+    """Return a graph beside another one, with these of its nodes."""
+    result = Graph(graph.name)
+    result.nodes, result.trace = [*nodes], graph.trace
+    result.implied, result.listed, result.control = graph.implied, graph.listed, graph.control
+    if nodes:
+        result._names = dict(graph._names)
+    return result
+
+
+def _parameter(graph: Graph, name: str, aval: Aval) -> Value:
+    attrs = {"dtype": aval.dtype, "shape": aval.shape, "name": name}
+    return graph.add(get("placeholder"), (), attrs, avals=(aval.without_value(),), name=name).outputs[0]
+
+
+def _types(types: Iterable[tuple[int, Any]]) -> Attrs:
+    kinds = [(from_code(code), Dims(shape)) for code, shape in types]
+    return {"output_types": [dtype for dtype, _ in kinds], "output_shapes": [shape for _, shape in kinds]}
+
+
+def _several(node: Node, kind: str, inputs: Sequence[Value], attrs: Attrs) -> Definition:
+    found = Definition(node, kind, inputs, attrs)
+    found.slots = [f"components:{i}" for i in range(len(node.outputs))]
+    return found
+
+
+def types_of_spec(source: Any) -> Attrs:
+    """Return the types and shapes of a dataset's elements as attributes. Raises Unwritten for those of no tensors."""
+    for leaf in nesting.flatten(source.spec):
+        if not isinstance(leaf, TensorSpec):
+            raise Unwritten(
+                f"Datasets with elements of {type(leaf).__name__} cannot be saved in a SavedModel: {source}"
+            )
+    return _types([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(source.spec)])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Datasets
+
+
+class _Writer:
+    """What makes one dataset: the operations, named beside a node; `values` are those of symbolic operands, by id."""
+
+    def __init__(self, node: Node, values: dict[int, Value]) -> None:
+        self.node, self.values = node, values
+        self.found: list[Definition] = []
+        self.known: dict[int, Value] = {}
+
+    def written(self, source: Source) -> list[Definition]:
+        """Return the operations, the dataset's last."""
+        value = self.dataset(source)
+        if not self.found or value not in self.found[-1].outputs:  # it is another node's
+            self.add("Identity", (value,), {"T": dtypes.variant}, slot="output")
+        return self.finished()
+
+    def finished(self) -> list[Definition]:
+        """Return the operations, the last one as the node's own."""
+        last = self.found[-1]
+        last.node, last.name, last.outputs = self.node, self.node.name, self.node.outputs
+        return self.found
+
+    def add(
+        self, kind: str, inputs: Sequence[Value], attrs: Attrs, *, aval: Aval = VARIANT, slot: str = "handle"
+    ) -> Value:
+        """Append an operation of one result, and return this."""
+        name = f"{self.node.name}/{kind}" + (f"_{len(self.found)}" if self.found else "")
+        made = Node(self.node.op, (), {}, (aval,), name, self.node.source)
+        self.found.append(Definition(made, kind, inputs, attrs))
+        self.found[-1].slots = [f"{slot}:0"]
+        return made.outputs[0]
+
+    def constant(self, value: Any) -> Value:
+        """Return a constant."""
+        made = constant(value, self.node, f"Const_{len(self.found)}") if not isinstance(value, EagerTensor) else Node(
+            get("const"), (), {"value": value}, (value.aval,), f"{self.node.name}/Const_{len(self.found)}",
+            self.node.source)  # fmt: skip
+        self.found.append(const_definition(made))
+        self.found[-1].slots = ["output:0"]
+        return made.outputs[0]
+
+    def number(self, value: Any) -> Value:
+        """Return a count, of the graph or a constant."""
+        known = self.values.get(id(value))
+        return self.constant(np.array(value, np.int64)) if known is None else known
+
+    def tensor(self, value: Any) -> Value:
+        """Return a tensor, of the graph or a constant."""
+        known = self.values.get(id(value))
+        if known is not None:
+            return known
+        if not isinstance(value, EagerTensor):
+            value = from_array(np.asarray(value), None)
+        return self.constant(value)
+
+    def flag(self, value: bool) -> Value:
+        """Return a constant."""
+        return self.constant(np.array(bool(value)))
+
+    def dataset(self, source: Any) -> Value:
+        """Return a dataset; those that it is made of come before it, each once."""
+        if isinstance(source, Described):
+            return self.values[id(source)]
+        known = self.known.get(id(source))
+        if known is None:
+            write = _WRITERS.get(type(source))
+            if write is None:
+                why = "its elements come from Python" if isinstance(source, sources.Generated) else "it has no equal"
+                name = source.name.lstrip("_")
+                raise Unwritten(
+                    f"A dataset of {type(source).__name__} ({name}) cannot be saved in a SavedModel: {why}."
+                )
+            known = self.known[id(source)] = write(self, source)
+        return known
+
+    def simple(self, kind: str, inputs: Sequence[Value], source: Any, **attrs: Any) -> Value:
+        """Append a dataset's operation with the types of its elements."""
+        return self.add(kind, inputs, {**types_of_spec(source), **attrs})
+
+    def function(self, mapped: Mapped, captured: Sequence[Any], name: str) -> tuple[list[Value], Attrs]:
+        """Return what a function of elements takes from outside, and the attributes that say it."""
+        if mapped.draws:
+            raise Unwritten("A dataset's function that draws random numbers cannot be saved: use stateless ones.")
+        given = iter(captured)
+        values = []
+        for held in mapped.taken:
+            each = held.value() if isinstance(held, Deferred) else held
+            if held_by(each) is not None:
+                if mapped.captured or not mapped.graph.captures:
+                    raise Unwritten("A dataset's function inside of a function cannot take a dataset from outside.")
+            elif isinstance(each, EagerTensor):
+                values.append(self.constant(each))
+            elif isinstance(each, SymbolicTensor):
+                values.append(self.tensor(next(given)))
+            elif (cell := self.values.get(id(each() if isinstance(each, ref) else each))) is not None:
+                values.append(cell)
+            else:
+                raise Unwritten(
+                    "A dataset's function that reads a Variable cannot be saved in a SavedModel, unless the dataset is "
+                    "made in the body of the tf.function that is saved."
+                )
+        return values, {name: mapped.graph, "Targuments": types_of(values)}
+
+
+def _range(writer: _Writer, source: Any) -> Value:
+    return writer.simple("RangeDataset", [writer.number(each) for each in source.limits], source)
+
+
+def _of_tensors(kind: str) -> Callable[[_Writer, Any], Value]:
+    def write(writer: _Writer, source: Any) -> Value:
+        values = [writer.tensor(each) for each in source.tensors]
+        attrs = types_of_spec(source)
+        types = {"Toutput_types": attrs["output_types"], "output_shapes": attrs["output_shapes"]}
+        return writer.add(kind, values, types)
+
+    return write
+
+
+def _counted(kind: str, *names: str) -> Callable[[_Writer, Any], Value]:
+    """An operation that takes a dataset and these attributes of it as numbers."""
+
+    def write(writer: _Writer, source: Any) -> Value:
+        first = writer.dataset(source.source)
+        return writer.simple(kind, [first, *[writer.number(getattr(source, name)) for name in names]], source)
+
+    return write
+
+
+def _of_function(kind: str, function: str, **more: Any) -> Callable[[_Writer, Any], Value]:
+    def write(writer: _Writer, source: Any) -> Value:
+        first = writer.dataset(source.source)
+        values, attrs = writer.function(source._mapped, source._captured, function)
+        return writer.simple(kind, [first, *values], source, **attrs, **more)
+
+    return write
+
+
+def _interleave(writer: _Writer, source: Any) -> Value:
+    first = writer.dataset(source.source)
+    values, attrs = writer.function(source._mapped, source._captured, "f")
+    numbers = [writer.number(source.cycle), writer.number(source.block)]
+    return writer.simple("InterleaveDataset", [first, *values, *numbers], source, **attrs)
+
+
+def _scan(writer: _Writer, source: Any) -> Value:
+    first, state = writer.dataset(source.source), [writer.tensor(each) for each in source.state]
+    values, attrs = writer.function(source._mapped, source._captured, "f")
+    attrs["Tstate"] = types_of(state)
+    return writer.simple("ScanDataset", [first, *state, *values], source, **attrs, preserve_cardinality=True)
+
+
+def _batch(writer: _Writer, source: Any) -> Value:
+    inputs = [writer.dataset(source.source), writer.number(source.size), writer.flag(source.drop)]
+    return writer.simple("BatchDatasetV2", inputs, source)
+
+
+def _padded(writer: _Writer, source: Any) -> Value:
+    first, size = writer.dataset(source.source), writer.number(source.size)
+    shapes, fill = ([writer.tensor(each) for each in group] for group in (source.shapes, source.fill))
+    attrs = types_of_spec(source)
+    attrs = {"Toutput_types": attrs["output_types"], "output_shapes": attrs["output_shapes"], "N": len(shapes)}
+    return writer.add("PaddedBatchDatasetV2", [first, size, *shapes, *fill, writer.flag(source.drop)], attrs)
+
+
+def _shuffle(writer: _Writer, source: Any) -> Value:
+    first = writer.dataset(source.source)
+    numbers = [writer.number(each) for each in (source.buffer_size, *(source.seed or (0, 0)))]
+    return writer.simple("ShuffleDataset", [first, *numbers], source, reshuffle_each_iteration=source.again)
+
+
+def _cache(writer: _Writer, source: Any) -> Value:
+    inputs = [writer.dataset(source.source), writer.constant(np.array(b"", object))]
+    return writer.simple("CacheDataset", inputs, source)
+
+
+def _concatenate(writer: _Writer, source: Any) -> Value:
+    return writer.simple("ConcatenateDataset", [writer.dataset(each) for each in (source.first, source.second)], source)
+
+
+def _zip(writer: _Writer, source: Any) -> Value:
+    inputs = [writer.dataset(each) for each in source.sources]
+    return writer.simple("ZipDataset", inputs, source, N=len(inputs))
+
+
+def _enumerate(writer: _Writer, source: Any) -> Value:
+    first = writer.dataset(source.source)
+    limits = [writer.number(source.start), writer.number(sys.maxsize), writer.number(1)]
+    types = _types([(dtypes.int64.code, ())])
+    numbers = writer.add("RangeDataset", limits, types)
+    return writer.simple("ZipDataset", [numbers, first], source, N=2)
+
+
+_WRITERS: dict[type, Callable[[_Writer, Any], Value]] = {
+    element_functions.Filter: _of_function("FilterDataset", "predicate"),
+    element_functions.FlatMap: _of_function("FlatMapDataset", "f"),
+    element_functions.Map: _of_function("MapDataset", "f", preserve_cardinality=True),
+    grouping.Interleave: _interleave,
+    grouping.Scan: _scan,
+    grouping.TakeWhile: _of_function("TakeWhileDataset", "predicate"),
+    shuffling.Shuffle: _shuffle,
+    sources.Range: _range,
+    sources.Slices: _of_tensors("TensorSliceDataset"),
+    sources.Tensors: _of_tensors("TensorDataset"),
+    transformations.Batch: _batch,
+    transformations.Cache: _cache,
+    transformations.Concatenate: _concatenate,
+    transformations.Enumerate: _enumerate,
+    transformations.Prefetch: _counted("PrefetchDataset", "count"),
+    transformations.Repeat: _counted("RepeatDataset", "count"),
+    transformations.Shard: _counted("ShardDataset", "shards", "index"),
+    transformations.Skip: _counted("SkipDataset", "count"),
+    transformations.Take: _counted("TakeDataset", "count"),
+    transformations.Unbatch: _counted("UnbatchDataset"),
+    transformations.WithOptions: lambda writer, source: writer.dataset(source.source),
+    transformations.Zip: _zip,
+    windows.PaddedBatch: _padded,
+}

@@ -1,0 +1,10 @@
+"""What higher rooms say of how graphs are written: a table that they fill, so that none of them is imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+#: What makes the writer of datasets, with `here`, `enter(graph)`, `inner` and `is_written(held)`; there is one once
+#: graphs may have datasets.
+DATASETS: list[Callable[[], Any]] = []

@@ -1,0 +1,207 @@
+"""SavedModels of functions that make datasets, go over them, or captured them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+
+Data = tf.data.Dataset
+
+
+def int64(value: int) -> Any:
+    return tf.constant(value, tf.int64)
+
+
+def over_a_range(n: Any) -> Any:
+    total = int64(0)
+    for x in Data.range(n).batch(3):
+        total += tf.reduce_sum(x)
+    return total
+
+
+def left_early(n: Any) -> Any:
+    total = int64(0)
+    for x in Data.range(n).map(lambda v: v * n):
+        if x > 40:
+            break
+        if x == 27:
+            continue
+        total += x
+    return total
+
+
+def gone_on(n: Any) -> Any:
+    iterator = iter(Data.range(n).skip(1))
+    first, second, total = next(iterator), next(iterator), int64(0)
+    for x in iterator:
+        total += x
+        if total > 10:
+            break
+    return first * 1000 + second * 100 + total + next(iterator)
+
+
+def one_inside_another(n: Any) -> Any:
+    total = int64(0)
+    for x in Data.range(n):
+        for y in Data.range(x):
+            total += x * y
+    return total
+
+
+def of_datasets(n: Any) -> Any:
+    made = Data.range(n).flat_map(lambda v: Data.range(v)).filter(lambda v: v % 2 == 0).take(100).repeat(2)
+    mixed = made.interleave(lambda v: Data.from_tensors(v).repeat(2), cycle_length=2, block_length=1)
+    return mixed.reduce(int64(0), lambda a, x: a * 3 % 1000 + x)
+
+
+def of_structures(n: Any) -> Any:
+    numbers = Data.range(n).enumerate(start=3).shuffle(2, seed=3).cache().prefetch(1).shard(2, 1)
+    both = Data.zip((numbers, Data.from_tensor_slices({"a": [1, 2, 3, 4]})))
+    total = int64(0)
+    for (_, _), each in both.padded_batch(3):
+        total = total * 10 + tf.cast(tf.reduce_sum(each["a"]), tf.int64)
+    return total
+
+
+def scanned(n: Any) -> Any:
+    made = Data.range(n).scan(int64(0), lambda a, b: (a + b, a * b)).take_while(lambda v: v < 30)
+    total = int64(0)
+    for x in made.concatenate(Data.range(3)).batch(2).unbatch():
+        total = total * 2 + x
+    return total + made.batch(2).cardinality()
+
+
+def in_branches(n: Any) -> Any:
+    total = n
+    if n > 7:
+        for x in Data.range(10).take(n):
+            total += x
+    return total
+
+
+CASES = [over_a_range, left_early, gone_on, one_inside_another, of_datasets, of_structures, scanned, in_branches]
+
+
+@pytest.mark.parametrize("function", CASES)
+def test_functions_that_go_over_datasets_are_saved_and_loaded(function: Any, tmp_path: Path) -> None:
+    made = tf.Module()
+    made.f = tf.function(function, input_signature=[tf.TensorSpec([], tf.int64)])
+    wanted = [int(made.f(int64(n))) for n in (9, 7)]
+    tf.saved_model.save(made, tmp_path, signatures={"numbered": made.f})
+    loaded = tf.saved_model.load(tmp_path)
+    assert [int(loaded.f(int64(n))) for n in (9, 7)] == wanted
+    (found,) = loaded.signatures["numbered"](n=int64(9)).values()
+    assert int(found) == wanted[0]
+    assert [int(made.f(int64(n))) for n in (9, 7)] == wanted  # which the saving leaves as it was
+    assert int(function(int64(9))) == wanted[0]
+    tf.saved_model.save(loaded, tmp_path / "again")
+    assert int(tf.saved_model.load(tmp_path / "again").f(int64(9))) == wanted[0]
+
+
+def written_types(folder: Path) -> set[str]:
+    from fastgraph.graphdef.wire_format import parsed
+
+    meta = parsed((folder / "saved_model.pb").read_bytes(), "SavedModel").meta_graphs[0]
+    return {node.op for function in meta.graph_def.library.function for node in function.node_def}
+
+
+def test_datasets_that_functions_captured_begin_inside_of_them(tmp_path: Path) -> None:
+    many = tf.range(200, dtype=tf.int64)
+    made = tf.Module()
+    made.v = tf.Variable(int64(0))
+    made.data = Data.range(10).map(lambda x: x * 2 + many[3])
+    made.g = tf.function(lambda: made.data.reduce(int64(0), lambda a, b: a + b), input_signature=[])
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.int64)])
+    def f(n: Any) -> Any:
+        for x in made.data:
+            made.v.assign_add(x)
+        return made.v.read_value() + n + made.g()
+
+    made.f = f
+    tf.saved_model.save(made, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    assert [int(loaded.f(int64(1))), int(loaded.f(int64(1)))] == [241, 361]
+    assert int(made.f(int64(1))) == 241
+    assert {"MapDataset", "AnonymousIteratorV3", "IteratorGetNextAsOptional"} <= written_types(tmp_path)
+
+
+def test_functions_of_elements_may_read_the_variables_of_their_function(tmp_path: Path) -> None:
+    made = tf.Module()
+    made.v = tf.Variable(int64(5))
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.int64)])
+    def f(n: Any) -> Any:
+        known = Data.range(3).map(lambda x: x + made.v).reduce(int64(0), lambda a, b: a + b)
+        return known + Data.range(n).map(lambda x: x * made.v).reduce(int64(0), lambda a, b: a + b)
+
+    made.f = f
+    tf.saved_model.save(made, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    loaded.v.assign(7)
+    assert [int(made.f(int64(3))), int(loaded.f(int64(3)))] == [18 + 15, 24 + 21]
+
+
+def test_the_next_element_may_be_asked_for_as_an_optional(tmp_path: Path) -> None:
+    made = tf.Module()
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.int64)])
+    def f(n: Any) -> Any:
+        iterator = iter(Data.range(n))
+        first, second = iterator.get_next_as_optional(), iterator.get_next_as_optional()
+        return first.has_value(), second.has_value(), first.get_value()
+
+    made.f = f
+    tf.saved_model.save(made, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    assert [np.asarray(each).item() for each in loaded.f(int64(1))] == [True, False, 0]
+
+
+def of_generator() -> Any:
+    spec = tf.TensorSpec([], tf.int64)
+    made = Data.from_generator(lambda: iter([1, 2]), output_signature=spec)
+    return lambda: made.reduce(int64(0), lambda a, b: a + b)
+
+
+def of_a_pass() -> Any:
+    iterator = iter(Data.range(3))
+    return lambda: next(iterator)
+
+
+def of_a_variable() -> Any:
+    variable = tf.Variable(int64(1))
+    made = Data.range(3).map(lambda x: x + variable)
+    return lambda: made.reduce(int64(0), lambda a, b: a + b)
+
+
+def of_random_numbers() -> Any:
+    return lambda: Data.range(3).map(lambda x: tf.random.uniform([])).reduce(0.0, lambda a, b: a + b)
+
+
+def of_ragged() -> Any:
+    rows = tf.ragged.constant([[1], [2, 3]])
+    return lambda: Data.from_tensor_slices(rows).reduce(0, lambda a, b: a + tf.reduce_sum(b))
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (of_generator, "its elements come from Python"),
+        (of_a_pass, "iterator that was made outside"),
+        (of_a_variable, "reads a Variable"),
+        (of_random_numbers, "draws random numbers"),
+        (of_ragged, "RaggedTensorSpec"),
+    ],
+)
+def test_what_cannot_be_written_is_said(make: Any, text: str, tmp_path: Path) -> None:
+    made = tf.Module()
+    made.f = tf.function(make(), input_signature=[])
+    wanted = np.asarray(make()()).dtype
+    with pytest.raises(ValueError, match=text):
+        tf.saved_model.save(made, tmp_path / "model")
+    assert np.asarray(made.f()).dtype == wanted  # the function is as it was
