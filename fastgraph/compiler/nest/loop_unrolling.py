@@ -33,9 +33,8 @@ def unrolled(nest: LoopNest, runs: Callable[[LoopNest], Sequence[Index]]) -> Loo
     loops = [nest.dims[1:], *[s.variables for s in nest.stores], *[_bound(t) for t in terms if t.op == "reduce"]]
     few = {v for loop in loops for v in loop if len(v.args) == 1 and _is_few(v.args[0], FEW)}
     short = few | {v for v in nest.dims[:1] if _is_few(v.args[0], MOST)}
-    if not short or any(t.op == "check" and t.args[0].free for t in terms):
-        return _columns(nest)
     short &= {run[0] for run in runs(nest) if len(run) == 1}
+    short = short.difference(*[t.args[0].free for t in terms if t.op == "check"])
     made = _Unrolling(nest, short, {v.args[0].witness for v in short}).run(terms) if short else nest
     return _columns(made)
 
