@@ -16,12 +16,17 @@ from fastgraph.compiler.cpu import loop_splitting as ranges
 from fastgraph.compiler.cpu import op_renderer as render
 from fastgraph.compiler.cpu import transpose_tiles as tiles
 from fastgraph.compiler.nest.canonicalize import FlatNest, FlatStore, arrange
+from fastgraph.compiler.nest.cost_model import weight
 from fastgraph.compiler.nest.loop_nest import LoopNest
 from fastgraph.compiler.nest.scalar_ir import Index, Scalar, walk
 from fastgraph.compiler.program.kernel_spec import KernelSpec
 
 #: Elements summed in the dtype itself before they are added to a wider total.
 SUM_BLOCK = 1024
+#: Nanoseconds of a term's computation from which on it is a long function.
+_LONG = 0.7
+#: Terms up to which that does not matter.
+_FEW = 16
 
 
 @dataclass
@@ -337,10 +342,17 @@ class Emitter:
         variables: Index,
         folds: Sequence[render.Fold],
         put: Callable[[Block, list[str]], None],
+        *,
+        down: bool = False,
     ) -> None:
-        """Put each block into the one round it under its header; float sums take the innermost loop in pieces."""
+        """Put each block into the one round it under its header; float sums take the innermost loop in pieces.
+
+        `down`: one iteration is of many columns.
+        """
         place, inner, last = blocks[0], blocks[-1], self.variables[variables[-1]]
         bounds = [self.bounds(v, place) for v in variables]
+        if self.are_vectors(folds, variables, bounds[-1][1], down):
+            bounds[-1] = ("0", self.call("tile_int64", bounds[-1][1], bounds[-1][1]))
         if any(made.block_before for made in folds):
             body = Block(blocks[-2], blocks[-2].variables)
             low, high = self.local(), self.local()
@@ -356,6 +368,22 @@ class Emitter:
             blocks[-2].nest(_for(last, *bounds[-1]), inner)
         for k in reversed(range(len(variables) - 1)):
             blocks[k].nest(_for(self.variables[variables[k]], *bounds[k]), blocks[k + 1])
+
+    def are_vectors(self, folds: Sequence[render.Fold], variables: Index, stop: str, down: bool) -> bool:
+        """Return whether the kernel's one inner loop, of a known number of terms, is better not written out by LLVM.
+
+        Written out it would add up one term after the other. Many terms of long functions are better off so: what is
+        left behind the last whole vector would be computed one by one.
+        """
+        if not folds or len(self.groups) > 1 or len(variables) > 1 or not stop.isdigit():
+            return False
+        if down:
+            return int(stop) > _FEW and all(made.block_before for made in folds)
+        terms = walk([t.args[-1] for members in self.groups.values() for t in members if isinstance(t, Scalar)])
+        own = [t for t in terms if variables[0] in t.free]
+        if any(t.dtype in ("int8", "uint8") for t in own):
+            return False  # LLVM knows how to add up bytes
+        return int(stop) <= _FEW or sum([weight(t) for t in own]) < _LONG
 
     def block(self, parent: Block, variables: frozenset[Scalar]) -> Block:
         """A block inside another."""
