@@ -1,7 +1,7 @@
 """Short loops written out: a few elements become terms of their own, so that the loop round them vectorises.
 
-Rule: the same elements, folded in the same order. Only extents that the graph knows are written into a kernel; what
-may fail stays in its loop.
+Rule: the same elements, folded in the same order. Only extents that the graph knows are written into a kernel; a
+loop whose iterations may fail each for itself stays one.
 
     for i: y[i] = x[i, 0] + x[i, 1] + x[i, 2]       instead of    for i: for k: y[i] += x[i, k]
 """
@@ -83,6 +83,9 @@ class _Unrolling:
         if dims and dims[-1] in short and self.pays(terms) and self.fits(dims[-1:], [s.scalar for s in stores], True):
             stores = [each for s in stores for each in self.written(s, dims[-1:])]
             dims = dims[:-1]
+        if len(dims) > 1 and dims[0] in short and self.picks(dims[0], [s.scalar for s in stores]):
+            stores = [each for s in stores for each in self.written(s, dims[:1])]
+            dims = dims[1:]
         found: list[Store] = []
         for s in stores:
             if s.variables and short.issuperset(s.variables) and self.fits(s.variables, [s.scalar]):
@@ -133,6 +136,11 @@ class _Unrolling:
             return len(dims) > 1
         reads = [t for t in walk([t.args[-1] for t in inner]) if t.op == "load" and t.args]
         return any(t.args[-1] is v for t in reads)
+
+    def picks(self, v: Scalar, scalars: Sequence[Scalar]) -> bool:
+        """Return whether the iterations of an outer loop pick from what all of them would compute, as stacks do."""
+        conditions = [t.args[0].free for t in walk(scalars) if t.op == "select"]
+        return any(free == {v} for free in conditions) and self.fits((v,), scalars)
 
     def written(self, store: Store, variables: Index) -> list[Store]:
         """The stores of each iteration."""
