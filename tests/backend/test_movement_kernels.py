@@ -89,3 +89,32 @@ def test_gradients_of_first_and_second_order(name: str) -> None:
         got = fg.function(both)(x)
     for a, b in zip(got, both(x), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+GATHERED: dict[str, F] = {
+    "elements": lambda x, i: fg.exp(fg.gather(x[:, 0], i)),
+    "rows of three": lambda x, i: fg.reduce_sum(fg.square(fg.gather(x, i)), -1),
+    "sums": lambda x, i: fg.reduce_sum(fg.exp(fg.gather(x[:, 0], fg.reshape(i, [2, -1]))), 1),
+    "of two": lambda x, i: fg.tanh(fg.gather(x[:, 0], i)) + fg.gather(x[:, 1], 19 - i),
+    "guarded": lambda x, i: fg.exp(fg.pad(fg.gather(x[:, 0], i), [[2, 1]])),
+}
+
+
+@pytest.mark.parametrize("name", GATHERED)
+def test_arithmetic_behind_checked_indices(name: str, rng: Any) -> None:
+    """The first index that is wrong is the one that is named, as eagerly."""
+    body = GATHERED[name]
+    x, i = rng.standard_normal((20, 3)).astype("float32"), rng.integers(0, 20, 40).astype("int32")
+    with flags.override(tier="last"):
+        f = fg.function(body)
+        np.testing.assert_allclose(f(x, fg.constant(i)), body(x, fg.constant(i)), rtol=1e-6)
+        i[[17, 30]] = 25, -3
+        for call in (f, body):
+            with pytest.raises(fg.errors.InvalidArgumentError, match=r"17\] = (25|-6) is not in"):
+                call(x, fg.constant(i))
+
+
+@pytest.mark.parametrize("name", ["elements", "sums", "of two"])
+def test_indices_are_checked_before_the_loop_that_computes(name: str) -> None:
+    f = fg.function(GATHERED[name]).get_concrete_function(fg.ones((20, 3)), fg.zeros(40, "int32"))
+    assert " = True\n" in f.explain()

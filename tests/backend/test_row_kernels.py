@@ -170,3 +170,32 @@ def test_sums_cut_into_chunks_of_rows_are_the_same_kernels_for_other_columns() -
 
     assert len(sources(64)) == 2
     assert sources(64) == sources(128) == sources(320)
+
+
+@pytest.mark.parametrize("columns", [9, 16, 24, 31, 64])
+def test_rows_of_a_known_length_are_combined_as_vectors(columns: int) -> None:
+    x = fg.random.stateless_normal([50, columns], [1, 2])
+    for body in (
+        lambda x: fg.reduce_sum(x * 2, 1),
+        lambda x: fg.reduce_max(x - 1, 1),
+        lambda x: fg.reduce_any(x > 1, 1),
+    ):
+        concrete = fg.function(body).get_concrete_function(x)
+        assert f"tile_int64({columns}, {columns})" in concrete.explain()
+        with flags.override(tier="last"):
+            np.testing.assert_allclose(concrete(x), body(x), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint32", "int64"])
+def test_known_divisors_and_shifts_are_written_into_kernels(dtype: str, rng: Any) -> None:
+    limits = np.iinfo(dtype)
+    x = fg.constant(rng.integers(limits.min, limits.max, 100, dtype, endpoint=True))
+    for number in {97, 1, max(-1, limits.min), limits.min, limits.max} - {0}:
+        by = fg.constant(number, dtype)
+        for op in (fg.math.floordiv, fg.math.floormod, fg.truncatediv, fg.truncatemod, fg.bitwise.right_shift):
+            staged = fg.function(lambda x, op=op, by=by: op(x, by))
+            with flags.override(tier="last"):
+                np.testing.assert_array_equal(staged(x), op(x, by))
+    assert "97)" in fg.function(lambda x: x % 97).get_concrete_function(x).explain().split("# program")[1]
+    with flags.override(tier="last"), pytest.raises(fg.errors.InvalidArgumentError):
+        fg.function(lambda x: x // fg.constant(0, dtype))(x)

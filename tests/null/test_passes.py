@@ -456,3 +456,48 @@ def test_what_a_loop_computes_of_values_that_stay_is_computed_before_it():
     assert optimize.moved_out(same) is same
     inputs = [np.linspace(-1, 1, n).reshape(s).astype("f4") for n, s in ((160, (4, 40)), (1600, (40, 40)))]
     np.testing.assert_allclose(run(new, *inputs), run(graph, *inputs), rtol=1e-6)
+
+
+# components
+
+V23 = fg.TensorSpec([2, 3], fg.float32)
+APART = {
+    "rows": lambda a, b, s: (lambda y: y[0] * y[-1])(fg.stack([a, b]) * 2.0 + s),
+    "columns": lambda a, b, s: (lambda y: y[..., 0] * y[:, 1])(fg.exp(fg.stack([a, b], -1) * s[0, 0])),
+    "unstacked": lambda a, b, s: fg.add_n(fg.unstack(fg.sin(fg.stack([a, b]) - s))),
+    "one row for all": lambda a, b, s: (lambda y: y[0] * y[1])(fg.stack([a]) + s),
+    "inside": lambda a, b, s: (lambda y: y[:, 0] * y[:, 1])(fg.stack([s, s * 3.0], 1) * a),
+    "twice": lambda a, b, s: (fg.stack([fg.stack([a, b])[1] * 3.0, b]) * s)[0],
+    "picked": lambda a, b, s: fg.where(s > 0, fg.stack([a, b]), s)[1],
+}
+WHOLE = {
+    "a result": lambda a, b, s: (lambda y: (y[0], y))(fg.stack([a, b]) * 2.0 + s),
+    "summed": lambda a, b, s: (lambda y: y[0] + fg.reduce_sum(y))(fg.stack([a, b]) * 2.0 + s),
+    "both ways": lambda a, b, s: (lambda y: (y[0], y[:, 0]))(fg.stack([a, b]) * 2.0 + s),
+    "one element": lambda a, b, s: (fg.stack([a, b]) * 2.0 + s)[0, 1],
+}
+
+
+@pytest.mark.parametrize("name", [*APART, *WHOLE])
+def test_parts_of_stacks_are_computed_by_themselves(name, rng):
+    f = {**APART, **WHOLE}[name]
+    graph = graph_of(f, V3, V3, V23)
+    text = str(graph)
+    assert ("stack" in [n.op.name for n in optimize.optimise(graph).nodes]) == (name in WHOLE)
+    assert str(graph) == text
+    values = [fg.constant(rng.standard_normal(shape), fg.float32) for shape in ((3,), (3,), (2, 3))]
+    with flags.override(tier="last"):
+        got = fg.function(f)(*values)
+    for each, expected in zip(fg.nest.flatten(got), fg.nest.flatten(f(*values)), strict=True):
+        np.testing.assert_allclose(each, expected, rtol=1e-6)
+
+
+def test_equations_that_are_stacked_are_one_kernel_without_choices():
+    def f(i, s):
+        k = fg.stack([10.0 * (s[1] - s[0]), s[0] * s[1]])
+        m = s + 0.1 * k
+        return i + 1, s + 0.1 * (k + fg.stack([m[1] - m[0], m[0] * m[1]]))
+
+    loop = fg.function(lambda s: fg.while_loop(lambda i, _: i < 3, f, (0, s))[1])
+    text = loop.get_concrete_function(fg.TensorSpec([2, 50])).explain().split("# program")[1]
+    assert " if " not in text and text.count("kernel after") == 0

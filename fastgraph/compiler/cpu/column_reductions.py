@@ -154,5 +154,5 @@ def _fold_rows(
         folds.append(made)
     blocks[-1].nest(each, inner)
     for_each(block, [line for made in folds for line in made.before])
-    emitter.close_loops(blocks, variables, folds, for_each)
+    emitter.close_loops(blocks, variables, folds, for_each, down=True)
     for_each(block, [line for made in folds for line in made.after])

@@ -10,17 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from fastgraph.compiler.cpu import checks_ahead as checks
 from fastgraph.compiler.cpu import column_reductions as columns
 from fastgraph.compiler.cpu import loop_splitting as ranges
 from fastgraph.compiler.cpu import op_renderer as render
 from fastgraph.compiler.cpu import transpose_tiles as tiles
 from fastgraph.compiler.nest.canonicalize import FlatNest, FlatStore, arrange
+from fastgraph.compiler.nest.cost_model import weight
 from fastgraph.compiler.nest.loop_nest import LoopNest
 from fastgraph.compiler.nest.scalar_ir import Index, Scalar, walk
 from fastgraph.compiler.program.kernel_spec import KernelSpec
 
 #: Elements summed in the dtype itself before they are added to a wider total.
 SUM_BLOCK = 1024
+#: Nanoseconds of a term's computation from which on it is a long function.
+_LONG = 0.7
+#: Terms up to which that does not matter.
+_FEW = 16
 
 
 @dataclass
@@ -79,7 +85,8 @@ class Emitter:
         for item, stage in nest.stage.items():
             if self.bound(item):
                 self.groups.setdefault((self.bound(item), stage), []).append(item)
-        self.certain = _certain(nest)
+        self.certain = checks.certain([term for store in nest.stores for term in (store.scalar, store.position)])
+        self.checked: set[Scalar] = set()  # checks that a loop before their own has made
 
     def run(self) -> Emitted:
         """Write the whole kernel."""
@@ -92,6 +99,9 @@ class Emitter:
         elif crossed is None and (cuts := ranges.find(self.nest)):
             headers[-1], blocks[-1] = ranges.emit(self, blocks[-2], cuts)
         else:
+            if headers:
+                own = [term for s in self.nest.stores if not s.variables for term in (s.scalar, s.position)]
+                checks.emit(self, own, self.nest.dims[-1], headers[-1], block)
             # Every value is computed before the first is written: a result may lie over an operand.
             for store in self.nest.stores:
                 if not store.variables:
@@ -214,17 +224,21 @@ class Emitter:
         """Leave the kernel where a condition fails; what depends on the condition stays behind that line."""
         ok, result, position = term.args
         place = self.place(ok.free | position.free, True, block)
-        condition, at = self.emit(ok, place), self.emit(position, place)
-        ordinal = self.fallible.setdefault(term.attr, len(self.fallible)) + 1
-        some = self.some_element(term, place)
-        place.lines.append(f"if {some}not {condition}:")
-        place.lines += [f"    {line}" for line in self.leave(f"{ordinal << 48} + {at}")]
+        if term not in self.checked:
+            condition, at = self.emit(ok, place), self.emit(position, place)
+            some = self.some_element(term, place)
+            place.lines.append(f"if {some}not {condition}:")
+            place.lines += [f"    {line}" for line in self.leave(self.status(term, at))]
         self.barriers.append(place)
         name = self.emit(result, block)
         home = self.place(term.free, True, block)
         self.barriers.pop()
         home.names[term] = name
         return name
+
+    def status(self, check: Scalar, at: str) -> str:
+        """The number that the kernel returns where a check fails at this position."""
+        return f"{self.fallible.setdefault(check.attr, len(self.fallible)) + 1 << 48} + {at}"
 
     def leave(self, status: str) -> list[str]:
         """The lines that end the kernel with a status."""
@@ -286,6 +300,11 @@ class Emitter:
             blocks.append(Block(blocks[-1], blocks[-1].variables | {v}))
         inner, last = blocks[-1], self.variables[variables[-1]]
         folds: list[render.Fold] = []
+        stores = [self.nest.stores[item] for item in members if isinstance(item, int)]
+        own = [term for s in stores for term in (s.scalar, s.position)]
+        own += [item.args[-1] for item in members if not isinstance(item, int)]
+        if len(variables[-1].args) == 1:
+            checks.emit(self, own, variables[-1], _for(last, "0", self.size(variables[-1].args[0])), inner)
         for item in members:
             if isinstance(item, int):
                 self.emitted.add(item)
@@ -323,10 +342,17 @@ class Emitter:
         variables: Index,
         folds: Sequence[render.Fold],
         put: Callable[[Block, list[str]], None],
+        *,
+        down: bool = False,
     ) -> None:
-        """Put each block into the one round it under its header; float sums take the innermost loop in pieces."""
+        """Put each block into the one round it under its header; float sums take the innermost loop in pieces.
+
+        `down`: one iteration is of many columns.
+        """
         place, inner, last = blocks[0], blocks[-1], self.variables[variables[-1]]
         bounds = [self.bounds(v, place) for v in variables]
+        if self.are_vectors(folds, variables, bounds[-1][1], down):
+            bounds[-1] = ("0", self.call("tile_int64", bounds[-1][1], bounds[-1][1]))
         if any(made.block_before for made in folds):
             body = Block(blocks[-2], blocks[-2].variables)
             low, high = self.local(), self.local()
@@ -343,6 +369,22 @@ class Emitter:
         for k in reversed(range(len(variables) - 1)):
             blocks[k].nest(_for(self.variables[variables[k]], *bounds[k]), blocks[k + 1])
 
+    def are_vectors(self, folds: Sequence[render.Fold], variables: Index, stop: str, down: bool) -> bool:
+        """Return whether the kernel's one inner loop, of a known number of terms, is better not written out by LLVM.
+
+        Written out it would add up one term after the other. Many terms of long functions are better off so: what is
+        left behind the last whole vector would be computed one by one.
+        """
+        if not folds or len(self.groups) > 1 or len(variables) > 1 or not stop.isdigit():
+            return False
+        if down:
+            return int(stop) > _FEW and all(made.block_before for made in folds)
+        terms = walk([t.args[-1] for members in self.groups.values() for t in members if isinstance(t, Scalar)])
+        own = [t for t in terms if variables[0] in t.free]
+        if any(t.dtype in ("int8", "uint8") for t in own):
+            return False  # LLVM knows how to add up bytes
+        return int(stop) <= _FEW or sum([weight(t) for t in own]) < _LONG
+
     def block(self, parent: Block, variables: frozenset[Scalar]) -> Block:
         """A block inside another."""
         return Block(parent, variables)
@@ -350,19 +392,6 @@ class Emitter:
 
 def _for(variable: str, first: str, stop: str) -> str:
     return f"for {variable} in range({stop if first == '0' else f'{first}, {stop}'}):"
-
-
-def _certain(nest: FlatNest) -> set[Scalar]:
-    """The terms that are asked for outside the guarded branches of selects."""
-    found: set[Scalar] = set()
-    stack = [term for store in nest.stores for term in (store.scalar, store.position)]
-    while stack:
-        term = stack.pop()
-        if term not in found:
-            found.add(term)
-            guards = term.op == "select" and (term.args[1].risky or term.args[2].risky)
-            stack += term.args[:1] if guards else term.args
-    return found
 
 
 def is_size(term: Scalar) -> bool:

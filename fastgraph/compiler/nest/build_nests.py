@@ -18,6 +18,8 @@ from fastgraph.graph.ir import Node, Value
 
 #: Scalar constants that are written into a kernel. All others are loaded, so that a learning rate is no new kernel.
 LITERALS = frozenset({-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0, 4.0})
+#: Operations of integers whose second operand is written into a kernel: by a known number they become multiplications.
+_BY_NUMBERS = frozenset({"floordiv", "floormod", "truncatediv", "truncatemod", "left_shift", "right_shift"})
 
 
 def literal(value: Value) -> Any:
@@ -29,6 +31,13 @@ def literal(value: Value) -> Any:
         return bool(number)
     real = float(number)
     return number.item() if real in LITERALS and not (real == 0 and math.copysign(1, real) < 0) else None
+
+
+def _whole(value: Value) -> int | None:
+    """The number of a scalar constant of integers."""
+    if value.node.op.name != "const" or value.aval.shape != () or not value.aval.dtype.is_integer:
+        return None
+    return int(np.asarray(value.node.attrs["value"]).reshape(())[()])
 
 
 class Lowering:
@@ -82,6 +91,8 @@ class Lowering:
         found = self._functions.get(node)
         if found is None:
             inputs = [self.operand(v) for v in node.inputs]
+            if node.op.name in _BY_NUMBERS and (by := _whole(node.inputs[1])) is not None:
+                inputs[1] = Operand(inputs[1].dtype, (), lambda _: self.table.const(by, node.inputs[1].aval.dtype))
             outputs = [Operand(v.aval.dtype.name, self.shape(v), None) for v in node.outputs]
             found = self._functions[node] = node.op.lower(Builder(self.table, inputs, outputs, node), node)  # type: ignore[misc]  # asked before
         return found

@@ -114,7 +114,7 @@ def _turned(terms: Sequence[Scalar]) -> dict[Scalar, None]:
 
 
 #: Terms that are no floating-point operation: what only names, moves or picks values.
-_MOVES = frozenset(("const", "var", "extent", "param", "load", "read", "cast", "select", "check"))
+MOVES = frozenset(("const", "var", "extent", "param", "load", "read", "cast", "select", "check"))
 
 
 def operations(nest: LoopNest | FlatNest) -> float:
@@ -125,7 +125,7 @@ def operations(nest: LoopNest | FlatNest) -> float:
     for term in terms:
         if term.op == "reduce":
             total += trips(term.args[: term.attr[1]], chains)
-        elif term.op not in _MOVES and term.dtype not in ("int64", "bool"):  # those are addresses and conditions
+        elif term.op not in MOVES and term.dtype not in ("int64", "bool"):  # those are addresses and conditions
             total += trips(term.free, chains)
     return total
 

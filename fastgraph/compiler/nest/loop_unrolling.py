@@ -1,7 +1,7 @@
 """Short loops written out: a few elements become terms of their own, so that the loop round them vectorises.
 
-Rule: the same elements, folded in the same order. Only extents that the graph knows are written into a kernel; what
-may fail stays in its loop.
+Rule: the same elements, folded in the same order. Only extents that the graph knows are written into a kernel; a
+loop whose iterations may fail each for itself stays one.
 
     for i: y[i] = x[i, 0] + x[i, 1] + x[i, 2]       instead of    for i: for k: y[i] += x[i, k]
 """
@@ -33,9 +33,8 @@ def unrolled(nest: LoopNest, runs: Callable[[LoopNest], Sequence[Index]]) -> Loo
     loops = [nest.dims[1:], *[s.variables for s in nest.stores], *[_bound(t) for t in terms if t.op == "reduce"]]
     few = {v for loop in loops for v in loop if len(v.args) == 1 and _is_few(v.args[0], FEW)}
     short = few | {v for v in nest.dims[:1] if _is_few(v.args[0], MOST)}
-    if not short or any(t.op == "check" and t.args[0].free for t in terms):
-        return _columns(nest)
     short &= {run[0] for run in runs(nest) if len(run) == 1}
+    short = short.difference(*[t.args[0].free for t in terms if t.op == "check"])
     made = _Unrolling(nest, short, {v.args[0].witness for v in short}).run(terms) if short else nest
     return _columns(made)
 
@@ -84,6 +83,9 @@ class _Unrolling:
         if dims and dims[-1] in short and self.pays(terms) and self.fits(dims[-1:], [s.scalar for s in stores], True):
             stores = [each for s in stores for each in self.written(s, dims[-1:])]
             dims = dims[:-1]
+        if len(dims) > 1 and dims[0] in short and self.picks(dims[0], [s.scalar for s in stores]):
+            stores = [each for s in stores for each in self.written(s, dims[:1])]
+            dims = dims[1:]
         found: list[Store] = []
         for s in stores:
             if s.variables and short.issuperset(s.variables) and self.fits(s.variables, [s.scalar]):
@@ -134,6 +136,11 @@ class _Unrolling:
             return len(dims) > 1
         reads = [t for t in walk([t.args[-1] for t in inner]) if t.op == "load" and t.args]
         return any(t.args[-1] is v for t in reads)
+
+    def picks(self, v: Scalar, scalars: Sequence[Scalar]) -> bool:
+        """Return whether the iterations of an outer loop pick from what all of them would compute, as stacks do."""
+        conditions = [t.args[0].free for t in walk(scalars) if t.op == "select"]
+        return any(free == {v} for free in conditions) and self.fits((v,), scalars)
 
     def written(self, store: Store, variables: Index) -> list[Store]:
         """The stores of each iteration."""

@@ -23,6 +23,7 @@ from fastgraph.graph.passes.loop_accumulators import accumulate
 from fastgraph.graph.passes.loop_duplicates import merge_duplicates
 from fastgraph.graph.passes.loop_invariants import hoist, move_out
 from fastgraph.graph.passes.rewriter import Application, Rebuild, Row, Rule, compile_row, exactly
+from fastgraph.graph.passes.stack_components import take_apart
 from fastgraph.graph.structural_ops import CONST
 
 Pass = Callable[[Graph], Graph]
@@ -555,7 +556,27 @@ def merged(graph: Graph) -> Graph:
     return merge_duplicates(graph) if "cse" in flags.get("passes") and _has_subgraphs(graph) else graph
 
 
-PASSES: tuple[Pass, ...] = (inline, own_constants, prune, simplify, hoisted, summed, accumulated, merged, prune)
+def components(graph: Graph) -> Graph:
+    """Let what is stacked and taken apart again be computed part by part."""
+    if "algebra" not in flags.get("passes"):
+        return graph
+    given = _with_subgraphs(ir.copy(graph)[0], components) if _has_subgraphs(graph) else graph
+    made = take_apart(given)
+    return made if made is given else simplify(prune(made))
+
+
+PASSES: tuple[Pass, ...] = (
+    inline,
+    own_constants,
+    prune,
+    simplify,
+    components,
+    hoisted,
+    summed,
+    accumulated,
+    merged,
+    prune,
+)
 
 
 def optimise(graph: Graph, observe: Callable[[str, Graph], None] | None = None) -> Graph:
