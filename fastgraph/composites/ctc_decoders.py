@@ -84,6 +84,7 @@ def _frames() -> Any:
 def ctc_greedy_p(inputs: Array, sequence_length: Array, *, merge: bool, blank: int) -> Any:
     """The likeliest label of each frame: indices, values and shape of rows, and the negative sum of what they have."""
     lengths = _checked(inputs, sequence_length)
+    blank = _class(blank, inputs.shape[2])
     best, rows = inputs.argmax(-1), []
     sums = np.zeros((inputs.shape[1], 1), inputs.dtype)
     for b, n in enumerate(lengths):
@@ -167,6 +168,14 @@ def _given(inputs: TensorLike, sequence_length: TensorLike) -> tuple[Any, Any]:
     return x, lengths
 
 
+def _class(blank: int, classes: int) -> int:
+    """The class that `blank` names, from the end where it is below 0. Raises InvalidArgumentError for none."""
+    at = blank + classes if blank < 0 else blank
+    if not 0 <= at < classes:
+        raise invalid(f"blank_index expected to be between 0 and {classes - 1}, received {blank}")
+    return at
+
+
 def ctc_greedy_decoder(
     inputs: TensorLike,
     sequence_length: TensorLike,
@@ -181,14 +190,10 @@ def ctc_greedy_decoder(
     InvalidArgumentError for no frames and a blank that is no class. Source: tf.nn.ctc_greedy_decoder.
     """
     x, lengths = _given(inputs, sequence_length)
-    classes = x.shape[-1]
+    classes = x.shape[-1] if x.shape.rank else None
     blank = -1 if blank_index is None else whole(blank_index, "blank_index", 32)
-    if blank < 0:
-        if classes is None:
-            raise ValueError("ctc_greedy_decoder: a blank from the end needs a known number of classes")
-        blank += classes
-    if classes is not None and not 0 <= blank < classes:
-        raise invalid(f"blank_index expected to be between 0 and {classes - 1}, received {blank_index}")
+    if classes is not None:
+        blank = _class(blank, classes)
     *parts, sums = named(name, ctc_greedy_p, x, lengths, merge=bool(merge_repeated), blank=blank)
     return [SparseTensor(*parts)], sums
 

@@ -433,8 +433,8 @@ def _map(function: Callable[..., Any], rt: RaggedTensor) -> RaggedTensor:
 #: Ops that do to the innermost values what they would do to a dense tensor.
 _MAPPED = {"check_numerics", "as_string", "decode_compressed", "encode_base64", "decode_base64", "substr"}
 _MAPPED |= {f"string_{name}" for name in ("lower", "upper", "strip", "length", "join")}
-_MAPPED |= {"to_number", "regex_full_match", "regex_replace", "hash_bucket_fast", "hash_bucket_strong"}
-_MAPPED |= {"unicode_script", "unicode_transcode"}
+_MAPPED |= {"to_number", "regex_full_match", "regex_replace", "hash_bucket", "hash_bucket_fast", "hash_bucket_strong"}
+_MAPPED |= {"unicode_script", "unicode_transcode", "is_jpeg"}
 
 
 def _where_index(rt: RaggedTensor) -> Any:

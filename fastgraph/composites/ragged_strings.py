@@ -21,6 +21,7 @@ from fastgraph.ops.families import Array, custom
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import size
 from fastgraph.ops.print_op import ragged_text, tensor_text
+from fastgraph.ops.runtime_checks import of_rank
 from fastgraph.ops.string_patterns import characters_p, ngrams_p
 from fastgraph.ops.strings import string_split_p, string_split_v2_p
 
@@ -38,11 +39,12 @@ def split(input: TensorLike, sep: str | None = None, maxsplit: int = -1, name: s
     """The parts of each string between separators. string[*s] -> string[*s, None], ragged where s is not empty.
 
     sep: a string; None or "": white space, however much. maxsplit: after so many separators the rest stays whole (-1:
-    never). Raises: ValueError for an unknown rank. Source: tf.strings.split.
+    never). Of unknown rank: a vector. Source: tf.strings.split.
     """
     most = whole(maxsplit, "maxsplit", 64)
     with name_scope(name or "StringSplit"):
-        return _split(input, lambda words: string_split_v2_p(words, "" if sep is None else sep, maxsplit=most))
+        given = input if isinstance(input, RaggedTensor) else of_rank(as_tensor(input, string), 1)
+        return _split(given, lambda words: string_split_v2_p(words, "" if sep is None else sep, maxsplit=most))
 
 
 def _split(input: object, op: Callable[[Any], Any]) -> Any:

@@ -120,6 +120,8 @@ def counted(values: Any, weights: TensorLike | None, by_row: bool) -> tuple[Any,
     flat = reshape(numbers, [-1])
     if not by_row or numbers.shape.rank == 1:
         return None, None, flat, weights
+    if numbers.shape.rank not in (2, None):
+        raise invalid(f"Input must be a 1 or 2-dimensional tensor. Got: {shape_text(numbers.shape.as_list())}")
     extents = shape(numbers, int64)
     return range_(shape(flat, int64)[0]) // maximum(extents[1], 1), extents[0], flat, weights
 

@@ -236,7 +236,12 @@ def _filled(target: Any, holes: list[int], total: int, before: Any) -> tuple[int
     for n in target:
         rest *= n if n != -1 else 1
     if holes:
-        whole = total // rest if rest else 0
+        if rest == 0:
+            raise invalid(
+                "reshape cannot infer the missing input size for an empty tensor unless all specified input "
+                "sizes are non-zero"
+            )
+        whole = total // rest
         result = tuple(whole if n == -1 else n for n in target)
         if rest * whole != total:
             raise invalid(
@@ -366,6 +371,8 @@ def split(
         raise invalid(f"Input num_split should be between 1 and the splitting dimension size ({extent}), got {n}")
     whole, longer = floordiv(sp.dense_shape[along], n), floormod(sp.dense_shape[along], n)
     chosen = np.arange(rank) == along
+    indices = check_indices(sp.indices, sp.dense_shape, sorted=False)
+    sp = with_shape(indices, sp.values, sp.dense_shape, sp.shape.as_list())
     parts = []
     for i in range(n):
         begin = whole * i + minimum(longer, i)

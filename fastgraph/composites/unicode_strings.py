@@ -20,7 +20,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.native.array_loops import pieces
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.arguments import as_tensor, whole, word
+from fastgraph.ops.arguments import as_tensor, static_int, whole, word
 from fastgraph.ops.comparison import logical_and
 from fastgraph.ops.elementwise import maximum
 from fastgraph.ops.families import invalid
@@ -317,6 +317,7 @@ def unsorted_segment_join(
         return [_texts([between.join(parts) for row in found for parts in row]).reshape(count, *rest)]
 
     rank = ids.shape.rank
-    rest = None if rank is None or words.shape.rank is None else TensorShape([None]).concatenate(words.shape[rank:])
+    known = TensorShape([static_int(n)])
+    rest = None if rank is None or words.shape.rank is None else known.concatenate(words.shape[rank:])
     with name_scope(name or "UnsortedSegmentJoin"):
         return host_call(join, [words, ids, n], (string, rest))[0]

@@ -41,7 +41,8 @@ def pillow() -> Any:
 
 
 def _infer(contents: Aval, *, op: str, channels: int, frames: bool, bits: int, **jpeg: Any) -> Aval:
-    return Aval(uint16 if bits == 16 else uint8, None if frames else (None, None, channels or None))
+    several = (None, None, None, channels or None) if op != "DecodeImage" else None
+    return Aval(uint16 if bits == 16 else uint8, several if frames else (None, None, channels or None))
 
 
 _UNKNOWN = "Unknown image file format. One of JPEG, PNG, GIF, BMP required."

@@ -20,6 +20,7 @@ from fastgraph.data.jpeg_pixels import jpeg_pixels
 from fastgraph.ops.arguments import as_tensor, named, not_allowed, refused, whole, word
 from fastgraph.ops.families import Array, body_of, custom, invalid, shape_text
 from fastgraph.ops.image_colors import convert_image_dtype
+from fastgraph.ops.movement import shape_of_value
 from fastgraph.ops.python_functions import host_call
 from fastgraph.ops.random_ops import uniform
 from fastgraph.ops.stateless_random import stateless_uniform
@@ -115,15 +116,15 @@ def encode_jpeg(
     )  # fmt: skip
 
 
-@custom(op="IsJpeg", infer=lambda contents: Aval(bool_, ()), groups=("string",), reason=_REASON)
+@custom(op="IsJpeg", infer=lambda contents: Aval(bool_, contents.shape), groups=("string",), reason=_REASON)
 def is_jpeg_p(contents: Array) -> Any:
     """True where bytes begin as a JPEG file does."""
-    return np.bool_(contents.item()[:3] == b"\xff\xd8\xff")
+    return np.array([data[:3] == b"\xff\xd8\xff" for data in contents.reshape(-1)], bool).reshape(contents.shape)
 
 
 def is_jpeg(contents: TensorLike, name: str | None = None) -> Tensor:
-    """True where bytes begin as a JPEG file does. string[] -> bool[]. Source: tf.io.is_jpeg."""
-    return named(name, is_jpeg_p, as_tensor(contents, string))
+    """True where bytes begin as a JPEG file does. string[*s] -> bool[*s]. Source: tf.io.is_jpeg."""
+    return named(name, is_jpeg_p, contents)
 
 
 @custom(op="ExtractJpegShape", infer=lambda contents, *, wide: Aval(int64 if wide else int32, (3,)), groups=("string",),
@@ -148,7 +149,8 @@ def extract_jpeg_shape(contents: TensorLike, output_type: DTypeLike = int32, nam
 
 
 def _infer_crop(contents: Aval, crop_window: Aval, *, channels: int, **jpeg: bool) -> Aval:
-    return Aval(uint8, (None, None, channels or None))
+    *_, height, width = shape_of_value(crop_window) or (None,) * 4
+    return Aval(uint8, (height, width, channels or None))
 
 
 @custom(op="DecodeAndCropJpeg", infer=_infer_crop, groups=("string", "int32"), step="dynamic", reason=_REASON)

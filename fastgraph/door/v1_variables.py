@@ -15,6 +15,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import fastgraph as tf
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.shapes import ShapeLike
@@ -109,6 +111,22 @@ def _orthogonal(shape: ShapeLike, dtype: DTypeLike, gain: float = 1.0, seed: int
     return gain * tf.reshape(q if rows > columns else tf.linalg.matrix_transpose(q), dims)
 
 
+def _identity(shape: ShapeLike, dtype: DTypeLike, gain: float = 1.0) -> Any:
+    dims: list[Any] = tf.TensorShape(shape).as_list()
+    if len(dims) != 2:
+        raise ValueError(
+            "The tensor to initialize, specified by argument `shape` must be at least two-dimensional. "
+            f"Received shape={shape}"
+        )
+    return tf.eye(*dims, dtype=dtype) * gain
+
+
+def _unit_scaled(shape: ShapeLike, dtype: DTypeLike, factor: float = 1.0, seed: int | None = None) -> Any:
+    """Numbers as large as keep the deviation of inputs through a product with them."""
+    limit = math.sqrt(3.0 / max(math.prod(tf.TensorShape(shape).as_list()[:-1]), 1)) * factor
+    return tf.random.uniform(shape, -limit, limit, dtype, seed=seed)
+
+
 #: name -> (the parameters, dtype among them; what makes the numbers).
 INITIALIZERS: dict[str, tuple[str, Callable[..., Any]]] = {
     "constant": ("value dtype verify_shape", lambda shape, dtype, value=0, verify_shape=False: tf.constant(value, dtype,
@@ -126,7 +144,12 @@ INITIALIZERS: dict[str, tuple[str, Callable[..., Any]]] = {
     "lecun_normal": ("seed dtype", _scaled),
     "lecun_uniform": ("seed dtype", functools.partial(_scaled, distribution="uniform")),
     "orthogonal": ("gain seed dtype", _orthogonal),
+    "identity": ("gain dtype", _identity),
+    "uniform_unit_scaling": ("factor seed dtype", _unit_scaled),
 }  # fmt: skip
+
+
+_OF_ANY_DTYPE = ("constant", "zeros", "ones", "random_uniform", "uniform_unit_scaling")
 
 
 class Initializer:
@@ -137,6 +160,14 @@ class Initializer:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._given = taken(self._name, INITIALIZERS[self._name][0], args, kwargs)
         self.dtype = tf.as_dtype(self._given.pop("dtype", tf.float32))
+        if self._name not in _OF_ANY_DTYPE and not self.dtype.is_floating:
+            raise ValueError(f"Argument `dtype` is expected to be floating point. Received: {self.dtype}.")
+        value = self._given.get("value", 0)
+        if not (np.isscalar(value) or value is None or isinstance(value, (list, tuple, np.ndarray, tf.Tensor))):
+            raise TypeError(
+                f"Invalid type for initial value={value} of type: {type(value).__name__}. Expected Python scalar, list "
+                "or tuple of values, or numpy.ndarray."
+            )
 
     def __call__(self, shape: ShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None) -> Any:
         kind = self.dtype if dtype is None else tf.as_dtype(dtype)

@@ -7,6 +7,7 @@ graph. Any other tensor is out of reach, and the error says so.
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -91,7 +92,7 @@ class GraphTrace(Trace):
         self.variables: list[Any] = []  # Variables made while tracing
         self.derivatives: dict[Any, Any] = {}  # backward graphs by what they are with respect to
         self.flattened: dict[Value, tuple[Value, Value]] = {}  # of a loop's body: what its gradient saves as vectors
-        self.n_random_ops = 0  # what tells a function's random ops apart
+        self.random_ops = itertools.count()  # what tells the random ops of a graph, a branch or a body apart
         self.draws_eagerly = False  # traced for one call: its random ops take what eager ones would
         self.generators: list[Any] = []  # the cells of random ops, which nothing else keeps
         self.spare_generators: list[Any] = []  # of an earlier trace of the same function, for its random ops

@@ -331,7 +331,9 @@ def _begin(name: str) -> GraphTrace:
     """A trace for one element: in a trace a part of it, in eager mode on its own."""
     outer = current_trace()
     if outer is not None:
-        return GraphTrace(subgraph_name(name), parent=outer, kind="branch")
+        trace = GraphTrace(subgraph_name(name), parent=outer, kind="branch")
+        trace.random_ops = outer.random_ops  # its ops will stand in the graph around it
+        return trace
     trace = GraphTrace(name)
     trace.draws_eagerly = True
     return trace

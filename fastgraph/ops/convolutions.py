@@ -21,6 +21,7 @@ from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat
 from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze
+from fastgraph.ops.runtime_checks import of_rank
 from fastgraph.ops.window_arguments import (
     Padding,
     PadLike,
@@ -208,7 +209,8 @@ def depthwise_conv2d(
         raise invalid(f"filter must be 4-dimensional: {shape_text(filter.shape.as_list())}")
     if x.shape.rank not in (4, None):
         raise invalid(f"input must be 4-dimensional: {shape_text(x.shape.as_list())}")
-    channels = x.shape[1 if first else -1] if x.shape.rank == 4 else None
+    x, filter = of_rank(x, 4), of_rank(filter, 4)
+    channels = x.shape[1 if first else -1]
     kh, kw, c, m = extents_of(filter)
     if channels is not None and isinstance(c, int) and channels != c:
         if current_trace() is not None:

@@ -206,7 +206,9 @@ def _pair(a: _Term, b: _Term, kept: set[str]) -> _Term:
     labels = (*batch, *rows, *columns)
     if len(rows) == len(columns) == 1:
         return _Term(product, labels)
-    extents = [_extent(a if c in a.labels else b, c) for c in labels]
+    # Of the product, since either operand's axis of an ellipsis may turn out to be a 1.
+    extents = list(extents_of(product)[: len(batch)])
+    extents += [_extent(a if c in a.labels else b, c) for c in (*rows, *columns)]
     return _Term(reshape(product, extents), labels)
 
 

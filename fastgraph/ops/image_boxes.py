@@ -19,6 +19,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int, tensor_of
 from fastgraph.ops.comparison import greater_equal, less, less_equal, logical_and, logical_or
 from fastgraph.ops.creation import range_
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, select
 from fastgraph.ops.families import Array, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.gathering import gather
@@ -28,7 +29,7 @@ from fastgraph.ops.movement import expand_dims, reshape, shape
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.rounding import ceil, floor
-from fastgraph.ops.runtime_checks import checked, narrow, wide, with_extents
+from fastgraph.ops.runtime_checks import checked, narrow, of_rank, wide, with_extents
 from fastgraph.ops.scatter import gather_nd
 from fastgraph.ops.sorting import argsort_p
 
@@ -222,20 +223,30 @@ def non_max_suppression_padded(
     """
     x, y = as_tensor(boxes, float32), as_tensor(scores, float32)
     size = tensor_of(max_output_size, int32)
+    room = static_int(size) if pad_to_max_output_size else None
     if x.shape.rank is not None and x.shape.rank < 2:
         raise invalid(
             f"boxes must be 2-D or have a batch{shape_text(x.shape.as_list())}", "NonMaxSuppressionV5", x.shape
         )
+    again = lambda *t: non_max_suppression_padded(*t, pad_to_max_output_size=True)
+    given = [x, y, size, *(as_tensor(each, float32) for each in (iou_threshold, score_threshold))]
+    if x.shape.rank is None and pad_to_max_output_size:
+        return tuple(late(again, given, int32, int32, name=name))
     if x.shape.rank in (2, None):
         found = _suppressed(x, y, size, iou_threshold, score_threshold)[0]
         n = shape(found)[0]
-        return (pad(found, [[0, size - n]]) if pad_to_max_output_size else found), n
+        found = pad(found, [[0, size - n]]) if pad_to_max_output_size else found
+        found.set_shape([room])
+        return found, n
     if not pad_to_max_output_size:
         raise ValueError("'pad_to_max_output_size' (value False) must be True for batched input")
     outer = extents_of(x)[:-2]
     n_boxes, number = extents_of(x)[-2], product_of(outer)
     if not isinstance(number, int):
-        raise ValueError(f"The number of batches must be known, got boxes of shape {x.shape}")
+        found, counts = late(again, given, int32, int32, name=name)
+        found.set_shape([*x.shape[:-2], room])
+        counts.set_shape(x.shape[:-2])
+        return found, counts
     rows = [
         _suppressed(b, s, size, iou_threshold, score_threshold)[0]
         for b, s in zip(
@@ -352,6 +363,7 @@ def crop_and_resize(
     corners, which = tensor_of(boxes, float32), tensor_of(box_indices, int32)
     if method not in ("bilinear", "nearest"):
         raise invalid(f"method must be 'bilinear' or 'nearest', got {method!r}", "CropAndResize")
+    x, corners, which = of_rank(x, 4), of_rank(corners, 2), of_rank(which, 1)
     if x.shape.rank != 4:
         raise invalid(f"input image must be 4-D{shape_text(x.shape.as_list())}", "CropAndResize", x.shape)
     if corners.shape.rank != 2 or corners.shape[1] not in (4, None):
@@ -425,6 +437,7 @@ def draw_bounding_boxes(
     """
     x = of_dtypes(as_tensor(images), "float16 float32")
     corners = tensor_of(boxes, float32)
+    x, corners = of_rank(x, 4), of_rank(corners, 3)
     if x.shape.rank != 4:
         raise invalid("The rank of the images should be 4", "DrawBoundingBoxesV2", x.shape)
     if corners.shape.rank != 3 or corners.shape[2] not in (4, None):
@@ -433,12 +446,15 @@ def draw_bounding_boxes(
         )
     if not x.shape[:1].is_compatible_with(corners.shape[:1]):
         raise invalid("The batch sizes should be the same", "DrawBoundingBoxesV2", x.shape, corners.shape)
+    if x.shape[3] is None or corners.shape[1] is None:
+        more = [] if colors is None else [as_tensor(colors, float32)]
+        made = late(draw_bounding_boxes, [x, corners, *more], x.dtype, name=name)
+        made.set_shape(x.shape)
+        return made
     _, height, width, channels = extents_of(x)
     if channels not in (1, 3, 4):
         raise invalid("Channel depth should be either 1 (GRY), 3 (RGB), or 4 (RGBA)", "DrawBoundingBoxesV2", x.shape)
     number = extents_of(corners)[1]
-    if not isinstance(number, int):
-        raise ValueError(f"The number of boxes must be known while a graph is made, got boxes of shape {corners.shape}")
     table = as_tensor(np.array(_COLOURS, np.float32) if colors is None else colors, float32)
     if colors is None and channels == 1:
         table = table * 0.0 + 1.0

@@ -28,6 +28,7 @@ from fastgraph.ops.matmul import extents_of, tensordot
 from fastgraph.ops.movement import expand_dims, reshape
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_max, reduce_min
+from fastgraph.ops.runtime_checks import with_extents
 from fastgraph.ops.tiling import tile
 
 #: How bright red, green and blue look.
@@ -83,7 +84,9 @@ def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Any:
         raise ValueError(f"A grayscale image (shape {x.shape}) must be at least two-dimensional.")
     if x.shape[-1] not in (1, None):
         raise ValueError("Last dimension of a grayscale image should be size 1.")
-    return tile(x, [1] * (len(x.shape) - 1) + [3])
+    if x.shape[-1] is None:
+        x = with_extents(x, {x.shape.rank - 1: 1})
+    return tile(x, [1] * (x.shape.rank - 1) + [3])
 
 
 def _colours(images: TensorLike, op: str) -> Any:

@@ -413,4 +413,5 @@ def crop_to_bounding_box(
         _not_negative(old - wanted - at, f"{what} must be >= target + offset.")
     rows = slice(offset_height, offset_height + target_height)
     x = x[:, rows, offset_width : offset_width + target_width, :]
+    x.set_shape([None, static_int(target_height), static_int(target_width), None])
     return x if is_batch else squeeze(x, axis=[0])

@@ -27,7 +27,7 @@ from fastgraph.ops.movement import expand_dims, shape
 from fastgraph.ops.normalization import batch_normalization
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum
-from fastgraph.ops.runtime_checks import checked
+from fastgraph.ops.runtime_checks import checked, of_rank
 from fastgraph.ops.space_to_batch import space_to_batch
 
 register_public(scalar_mul, "scalar_mul")
@@ -158,7 +158,7 @@ def local_response_normalization(
         raise invalid("in must be 4-dimensional")
     if depth_radius < 0:
         raise invalid(f"depth_radius = {depth_radius} larger than int max")
-    wide = cast(x, "float32")
+    wide = cast(of_rank(x, 4), "float32")
     channels = wide.shape[-1]
     radius = depth_radius if channels is None else min(depth_radius, max(channels - 1, 0))
     squares = pad(square(wide), [[0, 0]] * 3 + [[radius, radius]])

@@ -566,6 +566,8 @@ def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Any:
     Source: tf.linalg.tensor_diag.
     """
     x = of_dtypes(as_tensor(diagonal), _TENSOR_DIAGONALS)
+    if x.shape.rank is None:
+        return late(tensor_diag, [x], x.dtype, name=name)
     extents = extents_of(x)
     return reshape(diag(reshape(x, [-1])), [*extents, *extents], name=name)
 

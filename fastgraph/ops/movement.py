@@ -317,7 +317,7 @@ def transpose(
         except UnknownAxis:
             perm = preferred(perm, int32)
             made = late(lambda x, order: transpose(x, order, conjugate), [a, perm], a.dtype, name=name)
-            rank = a.shape.rank if perm.shape.rank is None else perm.shape[0]
+            rank = perm.shape[0] if a.shape.rank is None and perm.shape.rank else a.shape.rank
             made.set_shape(None if rank is None else [None] * rank)
             return made
     result = bind(_TRANSPOSE, (a,), {"perm": axes}) if name == "transpose" else named(name, transpose_p, a, perm=axes)

@@ -33,7 +33,7 @@ from fastgraph.ops.gathering import dim, gather
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import reshape
 from fastgraph.ops.reduction import reduce_sum
-from fastgraph.ops.runtime_checks import with_extents
+from fastgraph.ops.runtime_checks import of_rank, with_extents
 
 # ---- softmax --------------------------------------------------------------------------------------------------------
 
@@ -140,6 +140,8 @@ def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None
     if bias.shape.rank not in (None, 1):
         raise invalid(f"Biases must be 1D: {shape_text(bias.shape)}", "BiasAdd")
     channels_first = data_format is not None and data_format.startswith("NC") and data_format[-1] != "C"
+    if channels_first and rank is None:
+        return late(lambda t, b: bias_add(t, b, data_format), [value, bias], value.dtype, name=name)
     own = value.shape[1 if channels_first else -1] if rank else None
     if own is not None and bias.shape.rank == 1 and bias.shape[0] not in (None, own):
         if current_trace() is not None:
@@ -150,7 +152,8 @@ def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None
             f"{shape_text(bias.shape)} vs. {shape_text(value.shape)}",
             "BiasAdd",
         )
-    if rank and bias.shape.rank == 1 and None in (own, bias.shape[0]):
+    bias = of_rank(bias, 1)
+    if None in (own, bias.shape[0]):
         # A single bias would be added to every channel: whether it is one for each is seen when this runs.
         bias = with_extents(bias, {0: dim(value, 1 if channels_first else -1)})
     if channels_first and rank is not None and rank > 2:

@@ -251,7 +251,7 @@ def pad(
     if kind not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
         raise ValueError(
             'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". '
-            f"Received `mode` = {mode}"
+            f"Received `mode` = {kind}"
         )
     allowed = "int32 int64" if isinstance(paddings, Tensor) else "integer"
     paddings = of_dtypes(preferred(paddings, int32), allowed, "Pad.Tpaddings")  # a list may have tensors in it
@@ -446,7 +446,9 @@ def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | Non
             by = by % max(n, 1)
             if by == 0:  # a slice without elements would keep the rest from being a kernel
                 continue
+        static = x.shape
         x = concat([_along(x, along, n - by, by), _along(x, along, 0, n - by)], along)
+        x.set_shape(static)
     return x
 
 

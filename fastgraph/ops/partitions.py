@@ -42,7 +42,7 @@ from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import reshape, shape, size, transpose_p
 from fastgraph.ops.reduction import reduce_max, reduce_sum
 from fastgraph.ops.rounding import floor
-from fastgraph.ops.runtime_checks import checked
+from fastgraph.ops.runtime_checks import checked, of_rank
 from fastgraph.ops.scans import cumsum
 from fastgraph.ops.scatter import scatter_nd, tensor_scatter_update_p
 from fastgraph.ops.sorting import top_k
@@ -292,6 +292,7 @@ def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: str | No
         raise invalid(f"labels must be 2-dimensional, got shape {shape_text(x.shape.as_list())}")
     if lengths.shape.rank not in (0, 1, None):
         raise ValueError(f"seq_length must be a scalar or a vector, got shape {shape_text(lengths.shape.as_list())}")
+    x = of_rank(x, 2)
     n, t = extents_of(x)
     new = concat([ones_like(x[:, :1], dtype="bool"), not_equal(x[:, 1:], x[:, :-1])], 1)
     kept = logical_and(new, sequence_mask(cast(lengths, "int64"), t))

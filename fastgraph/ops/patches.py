@@ -26,6 +26,7 @@ from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims, reshape, shape, transpose_p
 from fastgraph.ops.padding import pad, reverse
 from fastgraph.ops.pooling_primitives import max_pool_p, max_pool_pick_p
+from fastgraph.ops.runtime_checks import of_rank
 from fastgraph.ops.window_arguments import PadLike, infer_extents, paddings, steps
 
 
@@ -103,6 +104,7 @@ def dilation2d(
         )
     x = as_tensor(input)
     kernel = as_tensor(filters, x.dtype)
+    x, kernel = of_rank(x, 4), of_rank(kernel, 3)
     if x.shape.rank != 4:
         raise invalid(f"input must be 4-dimensional: {shape_text(x.shape.as_list())}")
     if kernel.shape.rank != 3:
@@ -217,7 +219,7 @@ def max_pool_with_argmax(
     kind = as_dtype(output_dtype)
     if kind.name not in ("int32", "int64"):
         raise refused(not_allowed(kind, "Targmax", "int32, int64"))
-    x = as_tensor(input)
+    x = of_rank(as_tensor(input), 4)
     window, stride = steps(ksize, 2, "ksize", False), steps(strides, 2, "strides", False)
     pads = paddings(padding, 2, False, explicit=False)
     largest = named(name, max_pool_p, x, window=window, strides=stride, padding=pads)

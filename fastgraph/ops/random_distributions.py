@@ -18,7 +18,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.native import philox
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.arguments import as_tensor, extents, named, not_allowed, refused, tensor_of
+from fastgraph.ops.arguments import Extents, as_tensor, extents, named, not_allowed, refused, tensor_of
 from fastgraph.ops.array_ops import broadcast_dynamic_shape
 from fastgraph.ops.broadcasting import broadcast_to, sum_to
 from fastgraph.ops.elementwise import abs as absolute
@@ -276,6 +276,14 @@ def random_binomial(state: Array, shape: Array, counts: Array, probs: Array, *, 
     return _fitted(philox.drawn("binomial", state, parameters, samples).reshape(size), dtype)
 
 
+def _set_aside(size: Extents, rank: int | None) -> Any:
+    """Return for how many numbers binomial ones, whose parameters have this rank, move a state on in TensorFlow."""
+    if size.static is None or rank is None:
+        return 200 * count(size)
+    split = len(size.static) - rank
+    return 200 * math.prod(size.static[split:]) * (math.prod(size.static[:split]) + 3) // 4
+
+
 def binomial_of(source: Source, shape: SizeLike, counts: TensorLike, probs: TensorLike, dtype: DTypeLike) -> Any:
     """Binomial variates of a source."""
     target = _check_number(as_dtype(dtype))
@@ -283,8 +291,10 @@ def binomial_of(source: Source, shape: SizeLike, counts: TensorLike, probs: Tens
     counts = as_tensor(counts, probs.dtype)
     counts = counts if counts.dtype is probs.dtype else cast(counts, probs.dtype)
     size = extents(shape)
-    # 200 times what other numbers have set aside, as TensorFlow does.
-    return random_binomial(source.state(200 * count(size)), as_vector(size), counts, probs, dtype=target)
+    n = _set_aside(
+        size, None if None in (counts.shape.rank, probs.shape.rank) else max(counts.shape.rank, probs.shape.rank)
+    )
+    return random_binomial(source.state(n), as_vector(size), counts, probs, dtype=target)
 
 
 @public("random.stateless_binomial")

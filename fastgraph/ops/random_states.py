@@ -253,9 +253,9 @@ class _Generators:
         inner: Any = current_trace()
         trace = None if inner is None else inner.root
         if trace is not None and not trace.draws_eagerly:
-            return self._traced(trace, seed)
+            return self._traced(trace, seed, inner)
         if trace is not None and seed is None:  # a cell, for the function may be run for many elements
-            return self._traced(trace, None)
+            return self._traced(trace, None, inner)
         if self.on_eager_draw is not None:
             self.on_eager_draw()
         if seed is None:
@@ -267,13 +267,13 @@ class _Generators:
             found = self.seeded.setdefault((op, seed), found)  # another thread may have been faster
         return Held(found)
 
-    def _traced(self, trace: Any, seed: int | None) -> Source:
+    def _traced(self, trace: Any, seed: int | None, body: Any) -> Source:
+        """Return a cell that `trace` keeps; ops without a seed are counted in each branch and body by itself."""
         seeds: tuple[int, int] | None
         if seed is None and self.seed is not None and trace.draws_eagerly:
             seeds = self.next_seeds()
         elif seed is None and self.seed is not None:
-            seeds = (self.seed, trace.n_random_ops)
-            trace.n_random_ops += 1
+            seeds = (self.seed, next(body.random_ops))
         else:
             seeds = None if seed is None else self.seeds(seed)
         for cell in trace.spare_generators:

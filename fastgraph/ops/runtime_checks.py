@@ -124,3 +124,11 @@ def with_extents(x: Tensor, wanted: Mapping[int, Any]) -> Any:
     own = shape(x)
     size = extents([wanted.get(i, own[i] if n is None else n) for i, n in enumerate(x.shape.as_list())])
     return ensure_extents(x, as_tensor(index_vector(size.static)) if size.static is not None else size.tensor)
+
+
+def of_rank(x: Tensor, rank: int) -> Any:
+    """x itself, whose rank must be this one: InvalidArgumentError, when this runs, where it is not known yet."""
+    if x.shape.rank is not None:
+        return x
+    own = shape(x)
+    return ensure_extents(x, extents([own[i] for i in range(rank)]).tensor)

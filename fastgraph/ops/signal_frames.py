@@ -28,7 +28,7 @@ from fastgraph.ops.elementwise import cast, maximum, minimum, square
 from fastgraph.ops.exponentials import cos, sin, sqrt
 from fastgraph.ops.families import canonical_axis, invalid, public
 from fastgraph.ops.fourier import irfft, rfft
-from fastgraph.ops.gathering import gather, where
+from fastgraph.ops.gathering import dim, gather, where
 from fastgraph.ops.joining import concat, split
 from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze_p, transpose_p
@@ -471,5 +471,5 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: TensorLike, name: str 
     bins = x.shape[-1] if x.shape.rank else None
     if bins == 0:
         raise ValueError(f"num_mel_bins must be positive. Got: {x}")
-    n = extents_of(x)[-1]
+    n = dim(x, -1)
     return dct(x, type=2) * cast(1.0 / sqrt(2.0 * cast(as_tensor(n), "float64")), x.dtype)

@@ -134,7 +134,10 @@ def top_k(
         if x.shape.rank is None or x.shape[-1] is None:
             as_index = as_dtype(index_type)
             again = lambda t, n: top_k(t, n, sorted, as_index)
-            return TopKV2(*late(again, [x, k], x.dtype, as_index, name=name))
+            found = late(again, [x, k], x.dtype, as_index, name=name)
+            for part in found:
+                part.set_shape(None if x.shape.rank is None else [*x.shape[:-1], None])
+            return TopKV2(*found)
         n = x.shape[-1]
         every = top_k_p(x, k=n, index_type=as_dtype(index_type))
         k = checked(reshape(k, ()), 0, n, "Need 0 <= k <= {most}, the last dimension of input, got {}")

@@ -58,14 +58,28 @@ def _samples(**more: Any) -> list[Any]:
     return [((texts,), {"num_buckets": 1000, **more})]
 
 
+_TOO_FEW = ((np.array([b"a"], object),), {"num_buckets": 0}, InvalidArgumentError, "num_buckets must be >= 1")
+
+
+@custom(
+    op="StringToHashBucket",
+    infer=lambda input, **_: Aval(int64, input.shape),
+    groups=("string",),
+    samples=_samples,
+    error_samples=lambda: [_TOO_FEW],
+    reason=_REASON,
+)
+def hash_bucket_p(input: Array, *, num_buckets: int) -> Any:
+    """The bucket of each string, by an older hash. string[*s] -> i64[*s]."""
+    return older_buckets(input, num_buckets)
+
+
 @custom(
     op="StringToHashBucketFast",
     infer=lambda input, **_: Aval(int64, input.shape),
     groups=("string",),
     samples=_samples,
-    error_samples=lambda: [
-        ((np.array([b"a"], object),), {"num_buckets": 0}, InvalidArgumentError, "num_buckets must be >= 1")
-    ],
+    error_samples=lambda: [_TOO_FEW],
     reason=_REASON,
 )
 def hash_bucket_fast_p(input: Array, *, num_buckets: int) -> Any:
@@ -113,10 +127,7 @@ def to_hash_bucket(input: TensorLike, num_buckets: TensorLike, name: str | None 
 
     Raises: InvalidArgumentError for less than one bucket. Source: tf.strings.to_hash_bucket.
     """
-    words, count = as_tensor(input, string), whole(num_buckets, "num_buckets")
-    if count < 1:
-        raise invalid(f"num_buckets must be >= 1, got {count}")
-    return host_call(lambda texts: [older_buckets(texts, count)], [words], (int64, words.shape))[0]
+    return named(name, hash_bucket_p, input, num_buckets=whole(num_buckets, "num_buckets"))
 
 
 @public("fingerprint")

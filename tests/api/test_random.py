@@ -175,8 +175,32 @@ def test_draws_in_branches_loops_and_inner_functions() -> None:
     fg.random.set_seed(11)
     assert np.array_equal(first, [numbers(x) for x in outer(fg.constant(3))])
     assert all(not np.array_equal(a, b) for a, b in zip(first, second, strict=True))
-    assert np.array_equal(first[0], first[1])  # each is the first op of a Function
-    assert len({tuple(x) for x in (*first, *second)}) == 6
+    # each is the first op of a Function or a branch
+    assert np.array_equal(first[0], first[1]) and np.array_equal(first[0], first[3])
+    assert len({tuple(x) for x in (*first, *second)}) == 4
+
+
+def test_ops_of_a_branch_or_a_body_are_counted_by_themselves() -> None:
+    one = lambda: fg.random.uniform([])
+    functions = (
+        (lambda p: [one(), fg.cond(p, one, lambda: one() + 10.0), one()], [0.812696, 0.812696, 0.055544]),
+        (
+            lambda p: [*fg.unstack(fg.scan(lambda a, x: a + one(), fg.zeros([3]))), one()],
+            [0, 0.812696, 1.339985, 0.812696],
+        ),
+        # of a function for many elements they stand in the graph around it
+        (lambda p: [fg.vectorized_map(lambda x: x + one(), fg.zeros([2]))[0], one()], [0.812696, 0.055544]),
+    )
+    for function, wanted in functions:
+        fg.random.set_seed(1)
+        np.testing.assert_allclose(fg.function(function)(fg.constant(True)), wanted, rtol=1e-4)
+
+
+def test_binomial_numbers_move_a_generator_on_as_in_tensorflow() -> None:
+    for shape, counts, moved in (([2], 5.0, 250), ([2], [5.0, 6.0], 400), ([3, 2], [5.0, 6.0], 600)):
+        generator = fg.random.Generator.from_state([0, 0, 7], alg="philox")
+        generator.binomial(shape, counts, 0.5)
+        assert generator.state.numpy().tolist() == [moved * 256, 0, 7]
 
 
 def test_a_draw_whose_numbers_are_unused_still_counts() -> None:

@@ -48,6 +48,15 @@ RANKS: dict[str, Callable[[Any], Any]] = {
     "approx_max_k": lambda x: fg.math.approx_max_k(x, 2),
     "isotonic_regression": lambda x: fg.nn.isotonic_regression(x, axis=1)[0],
     "embedding_lookup": lambda x: fg.nn.embedding_lookup(x * 1.0, [1, 0], max_norm=0.5),
+    "tensor_diag": lambda x: fg.linalg.tensor_diag(x[0]),
+    "bias_add, channels first": lambda x: fg.nn.bias_add(x[:, :, None, :3], [1.0, 2.0, 3.0], "NCHW"),
+    "depthwise_conv2d": lambda x: fg.nn.depthwise_conv2d(x[None], x[:, :2, :, None], [1] * 4, "SAME"),
+    "max_pool_with_argmax": lambda x: fg.nn.max_pool_with_argmax(x[None], 2, 1, "VALID"),
+    "dilation2d": lambda x: fg.nn.dilation2d(x[None], fg.constant(X[:2, :2]), [1] * 4, "SAME", "NHWC", [1] * 4),
+    "local_response_normalization": lambda x: fg.nn.local_response_normalization(x[None], 2),
+    "crop_and_resize": lambda x: fg.image.crop_and_resize(x[None], [[0.0, 0.2, 1.0, 0.9]], [0], [3, 2]),
+    "collapse_repeated": lambda x: fg.nn.collapse_repeated(fg.cast(x[0] * 2.0, fg.int32), [4, 2, 3]),
+    "mfccs": lambda x: fg.signal.mfccs_from_log_mel_spectrograms(x),
     "tridiagonal_matmul": lambda x: fg.linalg.tridiagonal_matmul(x, x[:, 0, :, None], "compact"),
     "tridiagonal_solve": lambda x: fg.linalg.tridiagonal_solve(x + [[0.0], [3.0], [0.0]], x[:, 0, :, None]),
     "diagonals in turn": lambda x: fg.linalg.tridiagonal_matmul(fg.unstack(x, 3, 1), x[:, 0, :, None], "sequence"),
@@ -143,8 +152,29 @@ def test_ranks_of_what_waits() -> None:
     assert fg.function(fg.transpose).get_concrete_function(unknown, order).output_shapes.rank == 3
     assert fg.function(fg.cumsum).get_concrete_function(known, axis).output_shapes.as_list() == [2, None, 4]
     assert fg.function(fg.expand_dims).get_concrete_function(known, axis).output_shapes.rank == 4
+    assert (
+        fg.function(fg.transpose).get_concrete_function(known, fg.TensorSpec([None], fg.int32)).output_shapes.rank == 3
+    )
+    top = fg.function(fg.math.top_k).get_concrete_function(fg.TensorSpec([2, None], fg.float32), axis)
+    assert [shape.as_list() for shape in top.output_shapes] == [[2, None]] * 2
+    rolled = fg.function(lambda x, by: fg.roll(x, by, 0)).get_concrete_function(known, axis)
+    assert rolled.output_shapes.as_list() == [2, None, 4]
     product = fg.function(lambda a, b: fg.einsum("ij,jk->ik", a, b)).get_concrete_function(unknown, unknown)
     assert product.output_shapes.rank == 2
+
+
+def test_ellipses_that_turn_out_to_broadcast() -> None:
+    unknown = fg.TensorSpec([None, None, None], fg.float32)
+    f = lambda a, b: fg.einsum("i...,i...->...", a, b)
+    agree(f, [unknown, unknown], fg.constant(X[:, :, :1]), fg.constant(X[:, :1]))
+
+
+def test_biases_of_another_number_than_channels() -> None:
+    unknown = fg.TensorSpec(None, fg.float32)
+    f = fg.function(fg.nn.bias_add, input_signature=[unknown, unknown])
+    for value, bias in ((X, X[0, 0, :1]), (X[..., :1], X[0, 0])):
+        with pytest.raises(fg.errors.InvalidArgumentError):
+            f(value, bias)
 
 
 def test_what_waits_says_what_is_wrong() -> None:
