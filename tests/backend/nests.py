@@ -192,6 +192,10 @@ def plain_function(name: str) -> Callable[..., Any]:
         return _block
     if op == "few":
         return _few
+    if op == "apart":
+        return _apart
+    if op == "apart_gradient":
+        return _apart_gradient
     if name == "turned_block":
         return _turned_block
     function = _FUNCTIONS.get(op) or getattr(np, op)
@@ -308,6 +312,39 @@ def _few(
                 total = total + x.array[x_at + e] * y.array[y_at + e]
         total = total + also.array[also.at + r] if ending else total
         out.array[out.at + p * int(out_step) + r] = np.float32(0) if ending == 3 and total < 0 else total
+
+
+def _apart(
+    shape: Any, x: _Place, nothing: _Place, w: _Place, out: _Place, also: _Place, x_step: int, w_step: int, rows: int,
+    x_row: int, w_row: int, low: int, high: int,
+) -> None:  # fmt: skip
+    """What `blocks_cpu.apart_float32` does, number by number: it reads what that reads and nothing else."""
+    n_p, taps, lanes, stride, dilation, ending = shape
+    assert not any(nothing.array[nothing.at + v] for v in range(lanes))
+    for p, v in itertools.product(range(n_p), range(lanes)):
+        total = np.float32(0)
+        for r, t in itertools.product(range(int(rows)), range(taps)):
+            column = p * stride + t * dilation
+            if int(low) <= column < int(high):
+                weight = w.array[w.at + r * int(w_row) + t * int(w_step) + v]
+                total = total + x.array[x.at + r * int(x_row) + column * int(x_step) + v] * weight
+        total = total + also.array[also.at + v] if ending else total
+        out.array[out.at + p * int(x_step) + v] = np.float32(0) if ending == 3 and total < 0 else total
+
+
+def _apart_gradient(
+    shape: Any, x: _Place, nothing: _Place, dy: _Place, out: _Place, step: int, rows: int, x_row: int, out_row: int,
+    low: int, high: int,
+) -> None:  # fmt: skip
+    """What `blocks_cpu.apart_gradient_float32` does, number by number."""
+    n_p, taps, lanes, tail, stride, dilation = shape
+    assert not any(nothing.array[nothing.at + v] for v in range(lanes))
+    for r, t, p, v in itertools.product(range(int(rows)), range(taps), range(n_p), range(tail)):
+        column = p * stride + t * dilation
+        if int(low) <= column < int(high):
+            place = out.at + r * int(out_row) + t * int(step) + v
+            value = x.array[x.at + r * int(x_row) + column * int(step) + v]
+            out.array[place] = out.array[place] + value * dy.array[dy.at + p * int(step) + v]
 
 
 def _rank(op: str, dtype: np.dtype[Any]) -> Callable[[Any], Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,3 +94,38 @@ def test_each_channel_by_itself(size, channels, window, strides, dilations, padd
         scale = float(np.abs(eager).max())
         np.testing.assert_allclose(one, eager, rtol=1e-4, atol=1e-5 * scale)
         assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("image", "window", "strides", "padding", "dilations"),
+    [
+        ((2, 9, 16, 64), (7, 7), 1, "SAME", 1),
+        ((1, 5, 5, 37), (7, 7), 1, "SAME", 1),  # fewer pixels than a block has; a part of a vector
+        ((1, 6, 1, 16), (5, 3), 1, "SAME", 1),
+        ((2, 17, 23, 33), (5, 5), 2, "SAME", 1),
+        ((2, 20, 22, 17), (3, 5), 1, "VALID", (2, 3)),
+        ((0, 9, 9, 16), (5, 5), 1, "SAME", 1),
+        ((1, 3, 30, 16), (12, 2), 1, [[0, 0], [5, 6], [1, 1], [0, 0]], 1),
+    ],
+)
+def test_many_channels_and_large_windows(
+    image: Any, window: Any, strides: int, padding: Any, dilations: Any, rng: np.random.Generator
+) -> None:
+    """What is beyond the edges, NaN there too, is not seen; sums are those of an eager call."""
+    x = rng.integers(-3, 4, image).astype(np.float32)
+    if x.size:
+        x.flat[rng.integers(0, x.size, 2)] = np.nan
+    filters = rng.integers(-3, 4, (*window, image[-1], 1)).astype(np.float32)
+    apart = dilations if isinstance(dilations, tuple) else (dilations, dilations)
+
+    def step(x: Any, filters: Any) -> list[Any]:
+        with tf.GradientTape() as tape:
+            tape.watch([x, filters])
+            y = tf.nn.depthwise_conv2d(x, filters, [1, strides, strides, 1], padding, dilations=apart)
+            z = tf.nn.relu(y + tf.range(float(image[-1])))
+        return [y, z, *tape.gradient(z, [x, filters])]
+
+    eager = step(tf.constant(x), tf.constant(filters))
+    found = tf.function(step)(tf.constant(x), tf.constant(filters))
+    for one, other in zip(found, eager, strict=True):
+        np.testing.assert_array_equal(one.numpy(), other.numpy())

@@ -43,7 +43,7 @@ _CASTS: dict[str, Any] = {
 
 
 #: What has its loops unrolled as it is written, or has them become vectors as they stand.
-_BLOCKS = frozenset({"block_float32", "few_float32", "tile_int64"})
+_BLOCKS = frozenset({"apart_float32", "apart_gradient_float32", "block_float32", "few_float32", "tile_int64"})
 
 
 #: In machine code, what may be an instruction that gathers the signs of a vector: an opcode behind a VEX prefix.

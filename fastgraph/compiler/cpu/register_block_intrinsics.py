@@ -348,9 +348,128 @@ def few_float32(
     return signature, codegen
 
 
+def _within(builder: ir.IRBuilder, low: ir.Value, column: int, high: ir.Value) -> ir.Value:
+    number = ir.Constant(_I64, column)
+    return builder.and_(builder.icmp_signed("<=", low, number), builder.icmp_signed("<", number, high))
+
+
+@intrinsic(prefer_literal=True)
+def apart_float32(
+    typingctx: Context,
+    shape: types.Tuple,
+    x: types.Type,
+    nothing: types.Type,
+    w: types.Type,
+    out: types.Type,
+    also: types.Type,
+    x_step: types.Type,
+    w_step: types.Type,
+    rows: types.Type,
+    x_row: types.Type,
+    w_row: types.Type,
+    low: types.Type,
+    high: types.Type,
+) -> Any:
+    """out[p * x_step + v] = sum over r < rows, t of x[r * x_row + column * x_step + v] * w[r * w_row + t * w_step + v].
+
+    `shape` is a tuple of literals (P, taps of a row, lanes, stride, dilation, ending as `block_float32`'s); a column is
+    p * stride + t * dilation, and those outside [low, high) are read from the vector `nothing`. A column is loaded
+    once for all that it is a part of.
+    """
+    n_p, taps, lanes, stride, dilation, ending = [t.literal_value for t in shape.types]
+    signature = types.void(shape, *[_POINTER] * 5, *[types.int64] * 7)
+    columns = sorted({p * stride + t * dilation for p in range(n_p) for t in range(taps)})
+
+    def codegen(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        _, x0, nothing, w0, out0, also, x_by, w_by, rows, x_row, w_row, low, high = args
+        unit = _Loads(builder, lanes, lanes)
+        number = lambda n: ir.Constant(_I64, n)
+        offsets = [builder.mul(x_by, number(column)) for column in columns]
+        inside = [
+            builder.and_(builder.icmp_signed("<=", low, number(column)), builder.icmp_signed("<", number(column), high))
+            for column in columns
+        ]
+
+        def step(at: list[ir.Value], sums: list[ir.Value]) -> list[ir.Value]:
+            x_at, w_at = at
+            found = list(sums)
+            weights = [unit.load(builder.gep(w_at, [builder.mul(w_by, number(t))]), False) for t in range(taps)]
+            for column, offset, is_inside in zip(columns, offsets, inside, strict=True):
+                value = unit.load(builder.select(is_inside, builder.gep(x_at, [offset]), nothing), False)
+                for p in range(n_p):
+                    t, apart = divmod(column - p * stride, dilation)
+                    if not apart and 0 <= t < taps:
+                        found[p] = unit.multiply_add(value, weights[t], found[p])
+            return found
+
+        totals = _loop(builder, rows, [(x0, x_row), (w0, w_row)], [unit.zero] * n_p, step)
+        bias = unit.load(also, False) if ending > 1 else None
+        for p, total in enumerate(totals):
+            if bias is not None:
+                total = builder.fadd(total, bias)
+            if ending == 3:  # NaN stays
+                total = builder.select(builder.fcmp_ordered("<", total, unit.zero), unit.zero, total)
+            unit.store(total, builder.gep(out0, [builder.mul(x_by, number(p))]), False)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@intrinsic(prefer_literal=True)
+def apart_gradient_float32(
+    typingctx: Context,
+    shape: types.Tuple,
+    x: types.Type,
+    nothing: types.Type,
+    dy: types.Type,
+    out: types.Type,
+    step: types.Type,
+    rows: types.Type,
+    x_row: types.Type,
+    out_row: types.Type,
+    low: types.Type,
+    high: types.Type,
+) -> Any:
+    """out[r * out_row + t * step + v] += sum over p of x[r * x_row + column * step + v] * dy[p * step + v], r < rows.
+
+    `shape` is a tuple of literals (P, taps of a row, lanes, lanes that there are, stride, dilation); columns are those
+    of `apart_float32`.
+    """
+    n_p, taps, lanes, tail, stride, dilation = [t.literal_value for t in shape.types]
+    signature = types.void(shape, *[_POINTER] * 4, *[types.int64] * 6)
+    columns = sorted({p * stride + t * dilation for p in range(n_p) for t in range(taps)})
+
+    def codegen(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+        _, x0, nothing, dy, out0, by, rows, x_row, out_row, low, high = args
+        unit = _Loads(builder, lanes, tail)
+        at = lambda place, k: builder.gep(place, [builder.mul(by, ir.Constant(_I64, k))])
+        inside = [_within(builder, low, column, high) for column in columns]
+        back = [unit.load(at(dy, p), True) for p in range(n_p)]
+
+        def body(places: list[ir.Value], sums: list[ir.Value]) -> list[ir.Value]:
+            x_at, out_at = places
+            found = [unit.load(at(out_at, t), True) for t in range(taps)]
+            for column, is_inside in zip(columns, inside, strict=True):
+                value = unit.load(builder.select(is_inside, at(x_at, column), nothing), True)
+                for p in range(n_p):
+                    t, apart = divmod(column - p * stride, dilation)
+                    if not apart and 0 <= t < taps:
+                        found[t] = unit.multiply_add(value, back[p], found[t])
+            for t, total in enumerate(found):
+                unit.store(total, at(out_at, t), True)
+            return sums
+
+        _loop(builder, rows, [(x0, x_row), (out0, out_row)], [], body)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
 #: What kernels may call, by the name it is called by.
 FUNCTIONS: dict[str, Any] = {
     "pointer_float32": pointer_float32,
     "block_float32": block_float32,
     "few_float32": few_float32,
+    "apart_float32": apart_float32,
+    "apart_gradient_float32": apart_gradient_float32,
 }

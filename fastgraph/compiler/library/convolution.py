@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastgraph.compiler.library import bias_gradient, depthwise_rows
+from fastgraph.compiler.library import bias_gradient, depthwise_blocks, depthwise_rows
 from fastgraph.compiler.library.convolution_filter_gradient import FilterGradient, combined
 from fastgraph.compiler.library.convolution_forward import Correlation, few_filter, turned_filter
 from fastgraph.compiler.library.register_blocks import BIAS, BIAS_RELU, STORE, Geometry, SharedText
@@ -21,7 +21,11 @@ from fastgraph.graph.ir import Node, Value
 
 #: Floating-point operations per nanosecond of one thread that the estimates reckon with.
 FLOPS_NS = 90.0
-_IMPORTS = ("block_float32", "few_float32", "local_float32", "muladd_float32", "pointer_float32", "turned_block")
+_IMPORTS = (
+    "apart_gradient_float32",
+    "apart_float32", "block_float32", "few_float32", "local_float32", "muladd_float32", "pointer_float32",
+    "turned_block",
+)  # fmt: skip
 
 
 def geometry(node: Node, shape_of: Callable[[Value], Any]) -> Geometry | None:
@@ -41,7 +45,7 @@ def geometry(node: Node, shape_of: Callable[[Value], Any]) -> Geometry | None:
         return None  # an error of the call, which the op's own words say
     attrs = node.attrs
     made = Geometry(tuple(window), c, f // groups, groups, attrs["strides"], attrs["dilations"], attrs["padding"])
-    if depthwise_rows.fits(made):
+    if _is_depthwise(made, node):
         return made
     if groups > 1 and min(made.c, made.f) < 4:
         return None  # a vector would be nearly empty: the loop nest goes over all channels
@@ -51,6 +55,10 @@ def geometry(node: Node, shape_of: Callable[[Value], Any]) -> Geometry | None:
         return None
     fits = Correlation(made, turned=node.op.name.endswith("input_grad")).fits()
     return made if fits or node.op.name.endswith("filter_grad") else None
+
+
+def _is_depthwise(g: Geometry, node: Node) -> bool:
+    return depthwise_rows.fits(g) or depthwise_blocks.fits(g, node.op.name.endswith("input_grad"))
 
 
 def operands(node: Node) -> tuple[Value, Value, Value]:
@@ -66,7 +74,7 @@ def steps(
     node: Node, g: Geometry, number: Callable[[Value], int], scratch: Callable[[str, int], Value]
 ) -> list[KernelStep]:
     """The steps of a convolution. `number` numbers values, `scratch(dtype, n)` names a new one of n elements."""
-    if depthwise_rows.fits(g):
+    if _is_depthwise(g, node):
         return _depthwise_steps(node, g, number, scratch)
     if node.op.name.endswith("filter_grad"):
         return _filter_steps(node, g, number, scratch)
@@ -112,16 +120,39 @@ def _depthwise_steps(
     if node.op.name.endswith("filter_grad"):
         chunks = depthwise_rows.CHUNKS
         part, pixels = number(scratch("float32", chunks * size)), Size(1, (*rows.dims, columns))
-        text, flops = depthwise_rows.DepthwiseRows(g).filter_gradient(), flops / chunks
+        in_blocks = depthwise_blocks.fits(g, False)
+        text = (
+            depthwise_blocks.filter_gradient(g, chunks)
+            if in_blocks
+            else depthwise_rows.DepthwiseRows(g).filter_gradient()
+        )
+        flops /= chunks
         inputs = (number(x), number(result))
         first = _step(node, inputs, part, text, [*sizes, rows], Size(chunks), flops / 20, (pixels,), flops)
         text = combined(size, chunks)
         return [first, _step(node, (part,), number(filter), text, (), Size(-(-size // 256)), 0.1 * size, ())]
     more = [number(node.inputs[2])] if node.op.name.endswith("_bias") else []
     ending = (BIAS_RELU if node.attrs["relu"] else BIAS) if more else STORE
-    text = depthwise_rows.DepthwiseRows(g, turned, ending).text()
+    in_blocks = depthwise_blocks.fits(g, turned)
+    text = (
+        depthwise_blocks.text(g, turned, ending)
+        if in_blocks
+        else depthwise_rows.DepthwiseRows(g, turned, ending).text()
+    )
     taken = (number(source), number(filter), *more)
-    return [_step(node, taken, number(target), text, sizes, rows, flops / 20, (Size(1, (columns,)),), flops)]
+    return [
+        _step(
+            node,
+            taken,
+            number(target),
+            text,
+            sizes,
+            rows,
+            flops / (FLOPS_NS if in_blocks else 20),
+            (Size(1, (columns,)),),
+            flops,
+        )
+    ]
 
 
 def _filter_steps(
