@@ -40,7 +40,7 @@ from fastgraph.staging.signature.trace_types import TraceType, has_type, type_of
 from fastgraph.staging.signature.traced_signature import Signature, has_parts, is_same, only_variables
 from fastgraph.state.resource_handles import ResourceHandle
 
-#: Where a thread's state names the graphs that run, when it wants to know (graph_summaries.py).
+#: Where a thread's state names the graphs that run, when it wants to know (graph_traces.py).
 GRAPHS = "graphs_that_run"
 
 

@@ -74,12 +74,12 @@ class Module(AutoTrackable):
 
     @property
     def trainable_variables(self) -> tuple[Any, ...]:
-        """Those of `variables` that are trainable."""
+        """The Variables of `variables` that are trainable."""
         return tuple(self._flatten(predicate=lambda v: _is_variable(v) and v.trainable, expand_composites=True))
 
     @property
     def non_trainable_variables(self) -> tuple[Any, ...]:
-        """Those of `variables` that are not trainable."""
+        """The Variables of `variables` that are not trainable."""
         return tuple(self._flatten(predicate=lambda v: _is_variable(v) and not v.trainable, expand_composites=True))
 
     @property

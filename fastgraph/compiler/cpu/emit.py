@@ -1,4 +1,4 @@
-"""Loop nest -> source of one njit kernel (see kernel.KernelSpec for what the text may rely on).
+"""Loop nest -> source of one njit kernel (see kernel_spec.KernelSpec for what the text may rely on).
 
 Rule: the text is canonical: buffers, sizes and locals are numbered by first use and nothing in it names a shape, so
 equal computations are one kernel. Each term becomes one local of its own dtype, in the outermost loop that has all its

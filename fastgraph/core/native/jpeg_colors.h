@@ -1,4 +1,4 @@
-/* What libjpeg does behind the inverse transform, with its integers: chroma interpolated from samples that stand for
+/* The colours of JPEG behind the inverse transform, by libjpeg's integers: chroma interpolated from samples that stand for
  * `across` by `down` pixels (three parts of the nearest, one of the next), and Y, Cb, Cr as red, green, blue. */
 #ifndef FG_JPEG_COLORS_H
 #define FG_JPEG_COLORS_H

@@ -1,4 +1,4 @@
-/* What has the same number or value brought together: rows combined by their numbers, different elements by hash tables.
+/* Sums of segments and unique elements: rows combined by their numbers, different elements found by hash tables.
 
    Rule: loops over plain memory in the order of the elements; a number out of range is told, never followed. */
 
