@@ -172,7 +172,7 @@ def _diagonal(term: _Term) -> _Term:
 
 
 def _squeezed(term: _Term, others: Sequence[_Term]) -> _Term:
-    """The term without the ellipsis axes of extent 1 that another operand has wider: a product broadcasts them anyway."""
+    """The term without the ellipsis axes of extent 1 that another operand has wider: products broadcast them anyway."""
     gone = [
         label
         for label in term.labels

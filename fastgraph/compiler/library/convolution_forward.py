@@ -160,7 +160,7 @@ class Correlation:
             text.close()
 
     def _rows(self, text: SharedText, axes: Axes, k: int) -> None:
-        """Write `b`, where the window of this row begins along an outer axis, and its taps `t`, `u` inside the source."""
+        """Write `b`, where this row's window begins along an outer axis, and its taps `t`, `u` inside the source."""
         s, d = axes.stride(k), axes.dilation(k)
         if not self.turned:
             text(f"b{k} = o{k} * {s} - a{k}", f"taps{k} = {axes.window(k)}")
