@@ -188,10 +188,22 @@ def of_ragged() -> Any:
     return lambda: Data.from_tensor_slices(rows).reduce(0, lambda a, b: a + tf.reduce_sum(b))
 
 
+def of_a_list() -> Any:
+    @tf.function(input_signature=[])
+    def listed() -> Any:
+        found = []
+        for x in Data.range(3):
+            found.append(x)
+        return tf.stack(found)
+
+    return listed
+
+
 @pytest.mark.parametrize(
     ("make", "text"),
     [
         (of_generator, "its elements come from Python"),
+        (of_a_list, "While, in __inference"),
         (of_a_pass, "iterator that was made outside"),
         (of_a_variable, "reads a Variable"),
         (of_random_numbers, "draws random numbers"),
