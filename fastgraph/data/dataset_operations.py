@@ -75,7 +75,7 @@ def types_of_spec(source: Any) -> Attrs:
 
 
 class Writer:
-    """What makes one dataset: the operations, named beside a node; `values` are those of symbolic operands, by id."""
+    """Writer of one dataset: its operations, named beside a node; `values` are those of symbolic operands, by id."""
 
     def __init__(self, functions: Handles, node: Node, values: dict[int, Value]) -> None:
         self.functions, self.node, self.values = functions, node, values

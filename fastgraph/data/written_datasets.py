@@ -44,7 +44,7 @@ _CACHES = ("_definitions", "_written", "_widened")
 
 
 class Written:
-    """What is changed while functions are written: types of handles, and how nodes of datasets are defined."""
+    """Changes while functions are written: types of handles, and how nodes of datasets are defined."""
 
     def __init__(self) -> None:
         self.before: dict[Value, Aval] = {}
@@ -183,7 +183,7 @@ class Written:
         return [_several(node, "IteratorGetNext", node.inputs, element_types(node.attrs["types"]))]
 
     def _optional(self, node: Node) -> list[Definition]:
-        """Whether there is another element, and this or zeros: a branch, for nothing can be taken of no element."""
+        """Define whether there is another element, and this or zeros: a branch, for no element has no components."""
         _check(node, dtypes.resource)
         writer, attrs = Writer(self.inputs, node, {}), element_types(node.attrs["types"])
         element = writer.add("IteratorGetNextAsOptional", node.inputs, attrs, slot="optional")
@@ -222,7 +222,7 @@ class Written:
         return [found]
 
     def _has_next(self, node: Node) -> list[Definition]:
-        """Of a loop's test: the number that stands for the iterator there (see _while)."""
+        """Define in a loop's test whether there is another element: what stands for the iterator there (see _while)."""
         _check(node, dtypes.bool_)
         return [Definition(node, "Identity", node.inputs, {"T": dtypes.bool_})]
 
@@ -308,9 +308,9 @@ class Written:
             result.outputs += result.add(get("identity"), (value,), {}, avals=(value.aval,), name="Identity").outputs
         optional = Definition(ask, "IteratorGetNextAsOptional", ask.inputs, attrs)
         optional.slots = ["optional:0"]
-        value = Definition(has, "OptionalHasValue", has.inputs, {})
-        value.slots = ["has_value:0"]
-        result.__dict__["_written"] = {ask: [optional], has: [value]}
+        known = Definition(has, "OptionalHasValue", has.inputs, {})
+        known.slots = ["has_value:0"]
+        result.__dict__["_written"] = {ask: [optional], has: [known]}
         for each in (then, result, rest):
             self.graphs[each] = None
         return result
