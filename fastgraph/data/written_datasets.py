@@ -187,6 +187,7 @@ class Written:
         _check(node, dtypes.resource)
         writer, attrs = Writer(self.inputs, node, {}), element_types(node.attrs["types"])
         element = writer.add("IteratorGetNextAsOptional", node.inputs, attrs, slot="optional")
+        writer.found[0].node, writer.found[0].name = node, node.name  # it waits for what the node waits for
         has = writer.add("OptionalHasValue", (element,), {}, aval=_BOOL, slot="has_value")
         then, rest = Graph("then"), Graph("else")
         then.inputs, rest.inputs = [_parameter(then, "element", VARIANT)], [_parameter(rest, "element", VARIANT)]
@@ -200,7 +201,7 @@ class Written:
             rest.outputs += rest.add(get("const"), (), {"value": zeros}, avals=(zeros.aval,)).outputs
         self.graphs.update({then: None, rest: None})
         branches = {"then_graph": then, "else_graph": rest}
-        step = Node(get("cond"), (has, element), branches, avals, node.name, node.source)
+        step = Node(get("cond"), (has, element), branches, avals, f"{node.name}/cond", node.source)
         found = CALLS["cond"](step)
         for each, value in zip(found[1:], node.outputs[1:], strict=True):
             each.outputs = (value,)

@@ -234,7 +234,11 @@ def chosen(n: Any) -> Any:
     return made.map(lambda x: x % 4).unique().batch(3).rebatch(2).reduce(int64(0), lambda a, x: a * 5 + x[0])
 
 
-@pytest.mark.parametrize("function", [windows, grouped, chosen])
+def single(n: Any) -> Any:
+    return Data.range(n).batch(9).get_single_element()[-1]
+
+
+@pytest.mark.parametrize("function", [windows, grouped, chosen, single])
 def test_datasets_of_datasets_are_saved(function: Any, tmp_path: Path) -> None:
     made = tf.Module()
     made.f = tf.function(function, input_signature=[tf.TensorSpec([], tf.int64)])
