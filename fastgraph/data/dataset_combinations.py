@@ -438,12 +438,11 @@ class Combinations(DatasetBase):
                 raise InvalidArgumentError(None, None, text)
             return element
         handle = dataset_ops.iterator_of(self.handle, self._spec)
-        runtime_assertions.Assert(dataset_ops.has_next(handle), ["Dataset was empty."])
-        found = packed(self._spec, dataset_ops.get_next(handle, self._spec))
-        runtime_assertions.Assert(
-            comparison.equal(dataset_ops.has_next(handle), False), ["Dataset had more than one element."]
-        )
-        return found
+        has_any, *found = dataset_ops.get_next_as_optional(handle, self._spec)
+        runtime_assertions.Assert(has_any, ["Dataset was empty."])
+        has_more, *_ = dataset_ops.get_next_as_optional(handle, self._spec)
+        runtime_assertions.Assert(comparison.equal(has_more, False), ["Dataset had more than one element."])
+        return packed(self._spec, found)
 
     def fingerprint(self) -> Any:
         """Return a number that says how the dataset is made: another one for another pipeline. -> u64[]."""

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import bool_, from_code, int64
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, as_array, bind, convert, current_state, init_scope
 from fastgraph.data.element_specs import least_extents, tensor_specs
@@ -155,7 +157,8 @@ def has_next(handle: Tensor) -> Any:
 
 def iterator_of(handle: Tensor, spec: Any) -> Any:
     """Return the handle of a new iterator over a dataset, when the graph runs."""
-    return bind(get("make_iterator"), (handle,), {"types": _types(spec)})
+    plain = all(isinstance(leaf, TensorSpec) for leaf in nesting.flatten(spec))  # else nothing is written of it
+    return bind(get("make_iterator"), (handle,), {"types": _types(spec) if plain else ()})
 
 
 def dataset_of(operands: tuple[Any, ...], recipe: Recipe) -> Any:

@@ -54,6 +54,7 @@ class Mapped:
             self.spec: Any = spec_of(result)
             return flat(result)
 
+        self.given = spec
         self.code = function  # whose text tells pipelines apart
         outer = current_trace()
         self.captured: list[Any] = []

@@ -112,6 +112,7 @@ class Random(Ordered, Source):
 
     def __init__(self, *, seed: tuple[int, int] | None, again: bool) -> None:
         Ordered.__init__(self, seed, again)
+        self.seed = seed
 
     def elements(self, run: Run) -> Iterator[Element]:
         return zip(map(from_array, map(np.asarray, map(np.int64, _Words(self.state(run))))))

@@ -6,7 +6,7 @@ handles have TensorFlow's types (`Written`); the graphs are as they were afterwa
 
 from __future__ import annotations
 
-import sys
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,45 +16,41 @@ import numpy as np
 
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
-from fastgraph.core.base.dtype import DType, from_code
+from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.locks import Lock
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.base.type_specs import TensorSpec
+from fastgraph.core.base.type_specs import TypeSpec
 from fastgraph.core.registry import get
-from fastgraph.core.tensor import EagerTensor, from_array
-from fastgraph.data import element_functions, grouping, shuffling, sources, transformations, windows
-from fastgraph.data.element_functions import Mapped
-from fastgraph.data.element_specs import tensor_specs
+from fastgraph.core.tensor import from_array
+from fastgraph.data.dataset_base import DatasetSpec
+from fastgraph.data.dataset_operations import Attrs, Handles, Unwritten, Writer, element_types
+from fastgraph.data.element_specs import OfElements, tensor_specs
 from fastgraph.data.handles import held_by, resolve
-from fastgraph.data.sources import Described, Source
-from fastgraph.graph.captures import Deferred
+from fastgraph.data.sources import Source
 from fastgraph.graph.ir import Graph, Node, Value, subgraphs
-from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.graphdef.export_calls import CALLS
 from fastgraph.graphdef.export_loops import VARIANT
 from fastgraph.graphdef.export_structure import STRUCTURE
-from fastgraph.graphdef.op_table import Definition, Dims, Unwritable, const_definition, constant, types_of
+from fastgraph.graphdef.op_table import Definition, Unwritable, const_definition, constant, types_of
 
 _RESOURCE = Aval(dtypes.resource, ())
 _BOOL = Aval(dtypes.bool_, ())
-_OPS = frozenset({"make_dataset", "make_iterator"})
+_OPS = frozenset(
+    {"dataset_cardinality", "get_element_at_index", "iterator_get_next", "iterator_get_next_as_optional",
+     "make_dataset", "make_iterator"}
+)  # fmt: skip
 _ONE = Lock()  # functions are written in one thread at a time
 _CACHES = ("_definitions", "_written", "_widened")
 
-Attrs = dict[str, Any]
-
-
-class Unwritten(ValueError):
-    """Error of a dataset that no operations of TensorFlow make."""
-
 
 class Written:
-    """What is changed while functions are written: types of handles, and how nodes of datasets are defined."""
+    """Changes while functions are written: types of handles, and how nodes of datasets are defined."""
 
     def __init__(self) -> None:
         self.before: dict[Value, Aval] = {}
         self.graphs: dict[Graph, None] = {}
         self.asked: set[Value] = set()  # handles in tests of loops that are truth values
+        self.inputs: Handles = {}
         self.cells: dict[Node, dict[int, Value]] = {}  # of what makes datasets: Variables that its graph captured
         self.inner: set[Value] = set()  # parameters that stand for datasets, which are written inside
 
@@ -96,15 +92,18 @@ class Written:
 
     def enter(self, graph: Graph) -> None:
         """Give the handles of a graph and of those inside TensorFlow's types, and write what it captured."""
-        if graph in self.graphs or not _concerns(graph):
+        given = [*self.inputs.get(graph, ()), *_arguments(graph)]
+        if graph in self.graphs or not (given or _concerns(graph)):
             return
         self._visit(graph)
+        for value, aval in given:
+            self._type(value, aval)
         for held, value in graph.captures:
             found = held_by(held)
             if isinstance(found, Source):
                 self._type(value, VARIANT)
                 self.inner.add(value)
-                made = _Writer(value.node, _cells(graph)).written(found)
+                made = Writer(self.inputs, value.node, _cells(graph)).written(found)
                 graph.__dict__.setdefault("_written", {})[value.node] = made
         self._spread(graph)
 
@@ -165,13 +164,14 @@ class Written:
     def _made(self, node: Node) -> list[Definition]:
         recipe = resolve(node.attrs["recipe"])
         values = {id(operand): value for operand, value in zip(recipe.operands, node.inputs, strict=True)}
-        return _Writer(node, {**values, **self.cells[node]}).written(recipe.described)
+        return Writer(self.inputs, node, {**values, **self.cells[node]}).written(recipe.described)
 
     def _iterator(self, node: Node) -> list[Definition]:
-        if node.inputs[0].aval.dtype is not dtypes.variant:
+        _check(node, dtypes.variant)
+        if not node.attrs["types"]:
             raise Unwritable(node.op.name)
-        writer = _Writer(node, {})
-        attrs = _types(node.attrs["types"])
+        writer = Writer(self.inputs, node, {})
+        attrs = element_types(node.attrs["types"])
         new = writer.add("AnonymousIteratorV3", (), attrs, aval=_RESOURCE)
         begun = writer.add("MakeIterator", (node.inputs[0], new), {})
         writer.add("Identity", (new,), {"T": dtypes.resource}, aval=_RESOURCE, slot="output")
@@ -180,13 +180,14 @@ class Written:
 
     def _next(self, node: Node) -> list[Definition]:
         _check(node, dtypes.resource)
-        return [_several(node, "IteratorGetNext", node.inputs, _types(node.attrs["types"]))]
+        return [_several(node, "IteratorGetNext", node.inputs, element_types(node.attrs["types"]))]
 
     def _optional(self, node: Node) -> list[Definition]:
-        """Whether there is another element, and this or zeros: a branch, for nothing can be taken of no element."""
+        """Define whether there is another element, and this or zeros: a branch, for no element has no components."""
         _check(node, dtypes.resource)
-        writer, attrs = _Writer(node, {}), _types(node.attrs["types"])
+        writer, attrs = Writer(self.inputs, node, {}), element_types(node.attrs["types"])
         element = writer.add("IteratorGetNextAsOptional", node.inputs, attrs, slot="optional")
+        writer.found[0].node, writer.found[0].name = node, node.name  # it waits for what the node waits for
         has = writer.add("OptionalHasValue", (element,), {}, aval=_BOOL, slot="has_value")
         then, rest = Graph("then"), Graph("else")
         then.inputs, rest.inputs = [_parameter(then, "element", VARIANT)], [_parameter(rest, "element", VARIANT)]
@@ -200,7 +201,7 @@ class Written:
             rest.outputs += rest.add(get("const"), (), {"value": zeros}, avals=(zeros.aval,)).outputs
         self.graphs.update({then: None, rest: None})
         branches = {"then_graph": then, "else_graph": rest}
-        step = Node(get("cond"), (has, element), branches, avals, node.name, node.source)
+        step = Node(get("cond"), (has, element), branches, avals, f"{node.name}/cond", node.source)
         found = CALLS["cond"](step)
         for each, value in zip(found[1:], node.outputs[1:], strict=True):
             each.outputs = (value,)
@@ -213,7 +214,7 @@ class Written:
 
     def _at(self, node: Node) -> list[Definition]:
         _check(node, dtypes.variant)
-        return [_several(node, "GetElementAtIndex", node.inputs, _types(node.attrs["types"]))]
+        return [_several(node, "GetElementAtIndex", node.inputs, element_types(node.attrs["types"]))]
 
     def _count(self, node: Node) -> list[Definition]:
         _check(node, dtypes.variant)
@@ -222,7 +223,7 @@ class Written:
         return [found]
 
     def _has_next(self, node: Node) -> list[Definition]:
-        """Of a loop's test: the number that stands for the iterator there (see _while)."""
+        """Define in a loop's test whether there is another element: what stands for the iterator there (see _while)."""
         _check(node, dtypes.bool_)
         return [Definition(node, "Identity", node.inputs, {"T": dtypes.bool_})]
 
@@ -288,7 +289,7 @@ class Written:
         n = len(node.outputs)
         element = _parameter(then, "element", VARIANT)
         then.inputs, then.outputs = [element, *body.inputs], [*body.outputs]
-        attrs = _types(taken.attrs["types"])
+        attrs = element_types(taken.attrs["types"])
         then.__dict__["_written"] = {taken: [_several(taken, "OptionalGetValue", (element,), attrs)]}
 
         _parameter(rest, "element", VARIANT)
@@ -308,12 +309,23 @@ class Written:
             result.outputs += result.add(get("identity"), (value,), {}, avals=(value.aval,), name="Identity").outputs
         optional = Definition(ask, "IteratorGetNextAsOptional", ask.inputs, attrs)
         optional.slots = ["optional:0"]
-        value = Definition(has, "OptionalHasValue", has.inputs, {})
-        value.slots = ["has_value:0"]
-        result.__dict__["_written"] = {ask: [optional], has: [value]}
+        known = Definition(has, "OptionalHasValue", has.inputs, {})
+        known.slots = ["has_value:0"]
+        result.__dict__["_written"] = {ask: [optional], has: [known]}
         for each in (then, result, rest):
             self.graphs[each] = None
         return result
+
+
+def _arguments(graph: Graph) -> Iterator[tuple[Value, Aval]]:
+    """Yield the arguments of a Function that are datasets or iterators, and their types."""
+    if graph.structured is not None:
+        given = iter(graph.inputs)
+        for leaf in nesting.flatten(graph.structured[0].structured_inputs):
+            if isinstance(leaf, TypeSpec):
+                for value in itertools.islice(given, len(tensor_specs(leaf))):
+                    if isinstance(leaf, OfElements):
+                        yield value, VARIANT if isinstance(leaf, DatasetSpec) else _RESOURCE
 
 
 def _cells(graph: Graph) -> dict[int, Value]:
@@ -364,244 +376,7 @@ def _parameter(graph: Graph, name: str, aval: Aval) -> Value:
     return graph.add(get("placeholder"), (), attrs, avals=(aval.without_value(),), name=name).outputs[0]
 
 
-def _types(types: Iterable[tuple[int, Any]]) -> Attrs:
-    kinds = [(from_code(code), Dims(shape)) for code, shape in types]
-    return {"output_types": [dtype for dtype, _ in kinds], "output_shapes": [shape for _, shape in kinds]}
-
-
 def _several(node: Node, kind: str, inputs: Sequence[Value], attrs: Attrs) -> Definition:
     found = Definition(node, kind, inputs, attrs)
     found.slots = [f"components:{i}" for i in range(len(node.outputs))]
     return found
-
-
-def types_of_spec(source: Any) -> Attrs:
-    """Return the types and shapes of a dataset's elements as attributes. Raises Unwritten for those of no tensors."""
-    for leaf in nesting.flatten(source.spec):
-        if not isinstance(leaf, TensorSpec):
-            raise Unwritten(
-                f"Datasets with elements of {type(leaf).__name__} cannot be saved in a SavedModel: {source}"
-            )
-    return _types([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(source.spec)])
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Datasets
-
-
-class _Writer:
-    """What makes one dataset: the operations, named beside a node; `values` are those of symbolic operands, by id."""
-
-    def __init__(self, node: Node, values: dict[int, Value]) -> None:
-        self.node, self.values = node, values
-        self.found: list[Definition] = []
-        self.known: dict[int, Value] = {}
-
-    def written(self, source: Source) -> list[Definition]:
-        """Return the operations, the dataset's last."""
-        value = self.dataset(source)
-        if not self.found or value not in self.found[-1].outputs:  # it is another node's
-            self.add("Identity", (value,), {"T": dtypes.variant}, slot="output")
-        return self.finished()
-
-    def finished(self) -> list[Definition]:
-        """Return the operations, the last one as the node's own."""
-        last = self.found[-1]
-        last.node, last.name, last.outputs = self.node, self.node.name, self.node.outputs
-        return self.found
-
-    def add(
-        self, kind: str, inputs: Sequence[Value], attrs: Attrs, *, aval: Aval = VARIANT, slot: str = "handle"
-    ) -> Value:
-        """Append an operation of one result, and return this."""
-        name = f"{self.node.name}/{kind}" + (f"_{len(self.found)}" if self.found else "")
-        made = Node(self.node.op, (), {}, (aval,), name, self.node.source)
-        self.found.append(Definition(made, kind, inputs, attrs))
-        self.found[-1].slots = [f"{slot}:0"]
-        return made.outputs[0]
-
-    def constant(self, value: Any) -> Value:
-        """Return a constant."""
-        made = constant(value, self.node, f"Const_{len(self.found)}") if not isinstance(value, EagerTensor) else Node(
-            get("const"), (), {"value": value}, (value.aval,), f"{self.node.name}/Const_{len(self.found)}",
-            self.node.source)  # fmt: skip
-        self.found.append(const_definition(made))
-        self.found[-1].slots = ["output:0"]
-        return made.outputs[0]
-
-    def number(self, value: Any) -> Value:
-        """Return a count, of the graph or a constant."""
-        known = self.values.get(id(value))
-        return self.constant(np.array(value, np.int64)) if known is None else known
-
-    def tensor(self, value: Any) -> Value:
-        """Return a tensor, of the graph or a constant."""
-        known = self.values.get(id(value))
-        if known is not None:
-            return known
-        if not isinstance(value, EagerTensor):
-            value = from_array(np.asarray(value), None)
-        return self.constant(value)
-
-    def flag(self, value: bool) -> Value:
-        """Return a constant."""
-        return self.constant(np.array(bool(value)))
-
-    def dataset(self, source: Any) -> Value:
-        """Return a dataset; those that it is made of come before it, each once."""
-        if isinstance(source, Described):
-            return self.values[id(source)]
-        known = self.known.get(id(source))
-        if known is None:
-            write = _WRITERS.get(type(source))
-            if write is None:
-                why = "its elements come from Python" if isinstance(source, sources.Generated) else "it has no equal"
-                name = source.name.lstrip("_")
-                raise Unwritten(
-                    f"A dataset of {type(source).__name__} ({name}) cannot be saved in a SavedModel: {why}."
-                )
-            known = self.known[id(source)] = write(self, source)
-        return known
-
-    def simple(self, kind: str, inputs: Sequence[Value], source: Any, **attrs: Any) -> Value:
-        """Append a dataset's operation with the types of its elements."""
-        return self.add(kind, inputs, {**types_of_spec(source), **attrs})
-
-    def function(self, mapped: Mapped, captured: Sequence[Any], name: str) -> tuple[list[Value], Attrs]:
-        """Return what a function of elements takes from outside, and the attributes that say it."""
-        if mapped.draws:
-            raise Unwritten("A dataset's function that draws random numbers cannot be saved: use stateless ones.")
-        given = iter(captured)
-        values = []
-        for held in mapped.taken:
-            each = held.value() if isinstance(held, Deferred) else held
-            if held_by(each) is not None:
-                if mapped.captured or not mapped.graph.captures:
-                    raise Unwritten("A dataset's function inside of a function cannot take a dataset from outside.")
-            elif isinstance(each, EagerTensor):
-                values.append(self.constant(each))
-            elif isinstance(each, SymbolicTensor):
-                values.append(self.tensor(next(given)))
-            elif (cell := self.values.get(id(each() if isinstance(each, ref) else each))) is not None:
-                values.append(cell)
-            else:
-                raise Unwritten(
-                    "A dataset's function that reads a Variable cannot be saved in a SavedModel, unless the dataset is "
-                    "made in the body of the tf.function that is saved."
-                )
-        return values, {name: mapped.graph, "Targuments": types_of(values)}
-
-
-def _range(writer: _Writer, source: Any) -> Value:
-    return writer.simple("RangeDataset", [writer.number(each) for each in source.limits], source)
-
-
-def _of_tensors(kind: str) -> Callable[[_Writer, Any], Value]:
-    def write(writer: _Writer, source: Any) -> Value:
-        values = [writer.tensor(each) for each in source.tensors]
-        attrs = types_of_spec(source)
-        types = {"Toutput_types": attrs["output_types"], "output_shapes": attrs["output_shapes"]}
-        return writer.add(kind, values, types)
-
-    return write
-
-
-def _counted(kind: str, *names: str) -> Callable[[_Writer, Any], Value]:
-    """An operation that takes a dataset and these attributes of it as numbers."""
-
-    def write(writer: _Writer, source: Any) -> Value:
-        first = writer.dataset(source.source)
-        return writer.simple(kind, [first, *[writer.number(getattr(source, name)) for name in names]], source)
-
-    return write
-
-
-def _of_function(kind: str, function: str, **more: Any) -> Callable[[_Writer, Any], Value]:
-    def write(writer: _Writer, source: Any) -> Value:
-        first = writer.dataset(source.source)
-        values, attrs = writer.function(source._mapped, source._captured, function)
-        return writer.simple(kind, [first, *values], source, **attrs, **more)
-
-    return write
-
-
-def _interleave(writer: _Writer, source: Any) -> Value:
-    first = writer.dataset(source.source)
-    values, attrs = writer.function(source._mapped, source._captured, "f")
-    numbers = [writer.number(source.cycle), writer.number(source.block)]
-    return writer.simple("InterleaveDataset", [first, *values, *numbers], source, **attrs)
-
-
-def _scan(writer: _Writer, source: Any) -> Value:
-    first, state = writer.dataset(source.source), [writer.tensor(each) for each in source.state]
-    values, attrs = writer.function(source._mapped, source._captured, "f")
-    attrs["Tstate"] = types_of(state)
-    return writer.simple("ScanDataset", [first, *state, *values], source, **attrs, preserve_cardinality=True)
-
-
-def _batch(writer: _Writer, source: Any) -> Value:
-    inputs = [writer.dataset(source.source), writer.number(source.size), writer.flag(source.drop)]
-    return writer.simple("BatchDatasetV2", inputs, source)
-
-
-def _padded(writer: _Writer, source: Any) -> Value:
-    first, size = writer.dataset(source.source), writer.number(source.size)
-    shapes, fill = ([writer.tensor(each) for each in group] for group in (source.shapes, source.fill))
-    attrs = types_of_spec(source)
-    attrs = {"Toutput_types": attrs["output_types"], "output_shapes": attrs["output_shapes"], "N": len(shapes)}
-    return writer.add("PaddedBatchDatasetV2", [first, size, *shapes, *fill, writer.flag(source.drop)], attrs)
-
-
-def _shuffle(writer: _Writer, source: Any) -> Value:
-    first = writer.dataset(source.source)
-    numbers = [writer.number(each) for each in (source.buffer_size, *(source.seed or (0, 0)))]
-    return writer.simple("ShuffleDataset", [first, *numbers], source, reshuffle_each_iteration=source.again)
-
-
-def _cache(writer: _Writer, source: Any) -> Value:
-    inputs = [writer.dataset(source.source), writer.constant(np.array(b"", object))]
-    return writer.simple("CacheDataset", inputs, source)
-
-
-def _concatenate(writer: _Writer, source: Any) -> Value:
-    return writer.simple("ConcatenateDataset", [writer.dataset(each) for each in (source.first, source.second)], source)
-
-
-def _zip(writer: _Writer, source: Any) -> Value:
-    inputs = [writer.dataset(each) for each in source.sources]
-    return writer.simple("ZipDataset", inputs, source, N=len(inputs))
-
-
-def _enumerate(writer: _Writer, source: Any) -> Value:
-    first = writer.dataset(source.source)
-    limits = [writer.number(source.start), writer.number(sys.maxsize), writer.number(1)]
-    types = _types([(dtypes.int64.code, ())])
-    numbers = writer.add("RangeDataset", limits, types)
-    return writer.simple("ZipDataset", [numbers, first], source, N=2)
-
-
-_WRITERS: dict[type, Callable[[_Writer, Any], Value]] = {
-    element_functions.Filter: _of_function("FilterDataset", "predicate"),
-    element_functions.FlatMap: _of_function("FlatMapDataset", "f"),
-    element_functions.Map: _of_function("MapDataset", "f", preserve_cardinality=True),
-    grouping.Interleave: _interleave,
-    grouping.Scan: _scan,
-    grouping.TakeWhile: _of_function("TakeWhileDataset", "predicate"),
-    shuffling.Shuffle: _shuffle,
-    sources.Range: _range,
-    sources.Slices: _of_tensors("TensorSliceDataset"),
-    sources.Tensors: _of_tensors("TensorDataset"),
-    transformations.Batch: _batch,
-    transformations.Cache: _cache,
-    transformations.Concatenate: _concatenate,
-    transformations.Enumerate: _enumerate,
-    transformations.Prefetch: _counted("PrefetchDataset", "count"),
-    transformations.Repeat: _counted("RepeatDataset", "count"),
-    transformations.Shard: _counted("ShardDataset", "shards", "index"),
-    transformations.Skip: _counted("SkipDataset", "count"),
-    transformations.Take: _counted("TakeDataset", "count"),
-    transformations.Unbatch: _counted("UnbatchDataset"),
-    transformations.WithOptions: lambda writer, source: writer.dataset(source.source),
-    transformations.Zip: _zip,
-    windows.PaddedBatch: _padded,
-}

@@ -1,4 +1,4 @@
-"""What higher rooms say of how graphs are written: a table that they fill, so that none of them is imported here."""
+"""Table that higher rooms fill with how graphs are written, so that none of them is imported here."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ def _type_field(op: str) -> bytes:
 
 _WITH_FUNCTIONS = frozenset(
     [state + kind for state in ("", "Stateless", "Stateful") for kind in ("If", "While", "Case", "PartitionedCall")]
-    + [f"{kind}Dataset" for kind in ("Filter", "FlatMap", "Interleave", "Map", "Scan", "TakeWhile")]
+    + [f"{kind}Dataset" for kind in ("Filter", "FlatMap", "GroupByWindow", "Interleave", "Map", "Scan", "TakeWhile")]
 )
 
 

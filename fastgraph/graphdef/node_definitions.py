@@ -66,8 +66,10 @@ def definitions(graph: Graph) -> list[Definition]:
 def _after_constants(graph: Graph, found: list[Definition], known: list[Definition]) -> list[Definition]:
     """Return what a node is written as, after it took the constants that it implies, in the order of its arguments."""
     last = known[-1]
+    if not found or found[-1].node not in graph.implied or last.type == "OneHot":
+        return known
     order = {value.node: i for i, value in enumerate(last.inputs)}
-    if not found or found[-1].node not in graph.implied or found[-1].node not in order or last.type == "OneHot":
+    if found[-1].node not in order:
         return known
     before = known[:-1]
     if not all(each.node in order for each in before):

@@ -153,20 +153,28 @@ class BundleWriter:
             raise
 
     def finish(self, then: Callable[[], None] | None = None) -> None:
-        """Make the bundle be there, on the disk, at once and whole. `then` is called as soon as it is there."""
+        """Make the bundle be there, on the disk, at once and whole. `then` is called as soon as it is there.
+
+        Where one of both fails, nothing of the bundle is left, unless it has taken an older one's place already.
+        """
         if self._file >= 0:
             self.prepare()
+        index = self.prefix + ".index"
+        replaces, there = os.path.exists(index), False
         try:
             with raising_for(self.prefix):
                 for shard in self._shards:
                     os.replace(shard + self._mark, shard)
                 sync_folder(self.prefix)
-                os.replace(self._temporary_index, self.prefix + ".index")
+                os.replace(self._temporary_index, index)
+                there = True
                 if then is not None:
                     then()
                 sync_folder(self.prefix)
         except BaseException:
             self.discard()
+            if not (there and replaces):
+                _remove([*([index] if there else []), *self._shards])
             raise
         _sweep(self.prefix, keep=self._shards)
 
@@ -175,9 +183,7 @@ class BundleWriter:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-        for path in (*[shard + self._mark for shard in self._shards], self._temporary_index):
-            with suppress(OSError):
-                os.unlink(path)
+        _remove([*[shard + self._mark for shard in self._shards], self._temporary_index])
 
     def __enter__(self) -> Self:
         return self
@@ -209,10 +215,13 @@ def _free_number(prefix: str, n: int) -> int:
 
 def _sweep(prefix: str, keep: list[str]) -> None:
     """Remove what an older bundle of this prefix, or writing that did not finish, left."""
-    for path in bundle_files(prefix):
-        if path not in (*keep, prefix + ".index"):
-            with suppress(OSError):
-                os.unlink(path)
+    _remove([path for path in bundle_files(prefix) if path not in (*keep, prefix + ".index")])
+
+
+def _remove(paths: Sequence[str]) -> None:
+    for path in paths:
+        with suppress(OSError):
+            os.unlink(path)
 
 
 def _array(value: Any, dtype: DType | None) -> np.ndarray:

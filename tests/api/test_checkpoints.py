@@ -117,6 +117,35 @@ def test_a_bundle_written_over_leaves_two_files(tmp_path: Path) -> None:
         assert len(os.listdir(tmp_path)) == 2
 
 
+@pytest.mark.parametrize("older", [False, True])
+def test_a_bundle_whose_index_finds_no_place_leaves_nothing(tmp_path: Path, older: bool) -> None:
+    path = str(tmp_path / "b")
+    with BundleWriter(path) as writer:
+        writer.add("a", np.zeros(2))
+        if older:
+            writer.finish()
+    before = sorted(os.listdir(tmp_path))
+    with BundleWriter(path) as writer:
+        writer.add("a", np.ones(2))
+        writer._temporary_index = str(tmp_path / "gone" / "index")  # as where no name can be made any more
+        writer._close()
+        with pytest.raises(tf.errors.NotFoundError):
+            writer.finish()
+    assert sorted(os.listdir(tmp_path)) == before
+    assert not older or BundleReader(path).read("a").tolist() == [0, 0]
+
+
+def test_a_new_bundle_goes_where_what_follows_it_fails(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise OSError(28, "No space left on device")
+
+    with BundleWriter(str(tmp_path / "b")) as writer:
+        writer.add("a", np.ones(2))
+        with pytest.raises(tf.errors.ResourceExhaustedError):
+            writer.finish(then=fail)
+    assert os.listdir(tmp_path) == []
+
+
 # -- Saving and restoring
 
 

@@ -188,10 +188,22 @@ def of_ragged() -> Any:
     return lambda: Data.from_tensor_slices(rows).reduce(0, lambda a, b: a + tf.reduce_sum(b))
 
 
+def of_a_list() -> Any:
+    @tf.function(input_signature=[])
+    def listed() -> Any:
+        found = []
+        for x in Data.range(3):
+            found.append(x)
+        return tf.stack(found)
+
+    return listed
+
+
 @pytest.mark.parametrize(
     ("make", "text"),
     [
         (of_generator, "its elements come from Python"),
+        (of_a_list, "While, in __inference"),
         (of_a_pass, "iterator that was made outside"),
         (of_a_variable, "reads a Variable"),
         (of_random_numbers, "draws random numbers"),
@@ -205,3 +217,52 @@ def test_what_cannot_be_written_is_said(make: Any, text: str, tmp_path: Path) ->
     with pytest.raises(ValueError, match=text):
         tf.saved_model.save(made, tmp_path / "model")
     assert np.asarray(made.f()).dtype == wanted  # the function is as it was
+
+
+def windows(n: Any) -> Any:
+    made = Data.range(n).window(3, shift=2).flat_map(lambda window: window.batch(3))
+    return made.reduce(int64(0), lambda a, x: a * 5 + tf.reduce_sum(x))
+
+
+def grouped(n: Any) -> Any:
+    made = Data.range(n).group_by_window(lambda x: x % 2, lambda key, group: group.batch(4), window_size=4)
+    return made.reduce(int64(0), lambda a, x: a * 5 + x[-1])
+
+
+def chosen(n: Any) -> Any:
+    made = Data.choose_from_datasets([Data.range(n), Data.range(10, 20)], Data.range(2).repeat(3))
+    return made.map(lambda x: x % 4).unique().batch(3).rebatch(2).reduce(int64(0), lambda a, x: a * 5 + x[0])
+
+
+def single(n: Any) -> Any:
+    return Data.range(n).batch(9).get_single_element()[-1]
+
+
+@pytest.mark.parametrize("function", [windows, grouped, chosen, single])
+def test_datasets_of_datasets_are_saved(function: Any, tmp_path: Path) -> None:
+    made = tf.Module()
+    made.f = tf.function(function, input_signature=[tf.TensorSpec([], tf.int64)])
+    tf.saved_model.save(made, tmp_path)
+    assert int(tf.saved_model.load(tmp_path).f(int64(9))) == int(function(int64(9)))
+
+
+def test_functions_take_and_give_datasets_and_iterators(tmp_path: Path) -> None:
+    made, of_numbers = tf.Module(), tf.TensorSpec([], tf.int64)
+
+    @tf.function(input_signature=[tf.data.DatasetSpec(of_numbers), of_numbers])
+    def total(data: Any, n: Any) -> Any:
+        found = n
+        for x in data.map(lambda v: v * n):
+            found += x
+        return found
+
+    made.total = total
+    made.pairs = tf.function(lambda data: data.batch(2), input_signature=[tf.data.DatasetSpec(of_numbers)])
+    made.next = tf.function(lambda iterator: next(iterator) * 2)
+    made.next.get_concrete_function(tf.data.IteratorSpec(of_numbers))
+    tf.saved_model.save(made, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    assert int(loaded.total(Data.range(5), int64(3))) == 33
+    assert [each.tolist() for each in loaded.pairs(Data.range(3)).as_numpy_iterator()] == [[0, 1], [2]]
+    iterator = iter(Data.range(5))
+    assert [int(loaded.next(iterator)), int(loaded.next(iterator)), int(next(iterator))] == [0, 2, 2]

@@ -14,7 +14,7 @@ from tests.null.test_layers import PACKAGE, imports, is_module, module_name, sou
 
 LIST = Path(__file__).with_name("late_imports.txt")
 #: How many lines the list may have. Lower it when one goes.
-MOST = 38  # structures of tensors and what is in them know each other
+MOST = 39  # structures of tensors and what is in them know each other; datasets are written for who saves them
 
 #: Where modules are imported by a name that is made as the program runs, and how often: neither list sees those.
 BY_NAME = {
