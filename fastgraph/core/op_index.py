@@ -88,7 +88,7 @@ PRIMITIVES: dict[str, str] = {
         "digamma erfinv lgamma ndtri nextafter polygamma softsign truncatediv truncatemod xdivy xlog1py xlogy zeta"
     ),
     "stateless_random": "index_shuffle",
-    "string_hashes": "hash_bucket_fast hash_bucket_strong",
+    "string_hashes": "hash_bucket hash_bucket_fast hash_bucket_strong",
     "string_patterns": "characters ngrams regex_full_match regex_replace",
     "strings": (
         "as_string reduce_join string_format string_join string_length string_lower string_split string_split_v2 "

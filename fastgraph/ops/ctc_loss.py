@@ -179,9 +179,9 @@ def _of_sparse(labels: Any, logits: Tensor, frames: Tensor, blank: int, name: st
         _as_int32(labels.indices[:, 0]), 0, batch - 1, "label SparseTensor is not valid: row {} is none of {most}"
     )
     counts = op("math.unsorted_segment_sum")(is_blank + 1, rows, batch)
-    counts = checked(counts, 1, np.int32(2**31 - 1), "Labels length is zero in a batch")
-    frames = checked(frames, 0, np.int32(2**31 - 1), "logit_length {} is not in [{least}, {most}]")
-    room = checked(frames - counts, 0, np.int32(2**31 - 1), "Not enough time for target transition sequence")
+    counts = checked(counts, 1, 2**31 - 1, "Labels length is zero in a batch")
+    frames = checked(frames, 0, 2**31 - 1, "logit_length {} is not in [{least}, {most}]")
+    room = checked(frames - counts, 0, 2**31 - 1, "Not enough time for target transition sequence")
     starts = op("math.cumsum")(counts, exclusive=True)
     places = op("range")(op("size")(values, int64)) - op("gather")(starts, rows)
     size = op("stack")([op("cast")(batch, int64), op("reduce_max")(counts)])
