@@ -26,7 +26,7 @@ from fastgraph.core.base.file_errors import raising_for
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.registry import get
-from fastgraph.core.tensor import Tensor, init_scope
+from fastgraph.core.tensor import Tensor, convert, init_scope
 from fastgraph.errors import FailedPreconditionError
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.elementwise import cast, select
@@ -341,7 +341,8 @@ class StaticVocabularyTable(LookupInterface):
 
     def size(self, name: str | None = None) -> Tensor:
         """Return how many numbers there are, buckets included. -> i64[]."""
-        return self._count + (0 if self._inner is None else self._inner.size())
+        own = as_tensor(self._count, int64)
+        return own if self._inner is None else own + self._inner.size()
 
 
 class MutableHashTable(_Entries):
@@ -370,20 +371,23 @@ class MutableHashTable(_Entries):
     ) -> Tensor | Any:
         """Return the value of each key. k[*s] -> v[*s, *t].
 
-        dynamic_default_values: v[*s, *t], what each key gets if it is not there. Raises: TypeError for another dtype.
+        dynamic_default_values: v[*s, *t], what each key gets if it is not there. Raises: ValueError for another dtype.
         """
-        flat, put = self._keys(keys)
+        flat, put = self._keys(self._own_keys(keys))
         default = self._default_value
         if dynamic_default_values is not None:
             default = as_tensor(dynamic_default_values, self._value_dtype)
         return put(mutable_table_find_p(flat, default, table=self._table))
 
     def insert(self, keys: TensorLike, values: TensorLike, name: str | None = None) -> Any:
-        """Put values v[*s, *t] under keys k[*s], in place of what is there. Raises TypeError for other dtypes."""
-        flat, _ = self._keys(keys)
+        """Put values v[*s, *t] under keys k[*s], in place of what is there. Raises ValueError for other dtypes."""
+        flat, _ = self._keys(self._own_keys(keys))
         return bind_effect(
-            name, get("table_insert"), (flat, as_tensor(values, self._value_dtype)), {"table": self._table}
+            name, get("table_insert"), (flat, convert(values, self._value_dtype)), {"table": self._table}
         )
+
+    def _own_keys(self, keys: TensorLike) -> Any:
+        return keys if isinstance(keys, SparseTensor | RaggedTensor) else convert(keys, self._key_dtype)
 
     def remove(self, keys: TensorLike, name: str | None = None) -> Any:
         """Take keys away; those that are not there are passed over. Raises TypeError for another dtype."""

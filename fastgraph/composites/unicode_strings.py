@@ -51,28 +51,29 @@ class _Options:
 
     def characters(self, data: bytes) -> Iterator[tuple[int, int]]:
         """Yield the numbers of the characters, and where each begins."""
-        at = 0
+        codec, first = _byte_order(self.codec, data)
+        at = first
         while at < len(data):
             end, after = len(data), None
             try:
-                text = data[at:].decode(self.codec)
+                text = data[at:].decode(codec)
             except UnicodeDecodeError as error:
                 end, after = at + error.start, at + max(error.end, error.start + 1)
-                text = data[at:end].decode(self.codec)
+                text = data[at:end].decode(codec)
             for character in text:
                 code = ord(character)
                 if self.control and code < 32:
                     if self.errors != "ignore":
-                        yield self.replacement, at
+                        yield self.replacement, at if at > first else 0
                 else:
-                    yield code, at
-                at += len(character.encode(self.codec))
+                    yield code, at if at > first else 0
+                at += len(character.encode(codec))
             if after is None:
                 return
             if self.errors == "strict":
                 raise invalid("Invalid formatting on input string")
             if self.errors == "replace":
-                yield self.replacement, end
+                yield self.replacement, end if end > first else 0
             at = after
 
     def characters_of_all(self, words: list[bytes]) -> tuple[Any, Any, Any] | None:
@@ -99,6 +100,16 @@ class _Options:
                 codes = np.where(odd, np.int32(self.replacement), codes)
         lengths = np.diff(np.searchsorted(places, ends), prepend=0)
         return codes, places - np.repeat(begins, lengths), lengths
+
+
+def _byte_order(codec: str, data: bytes) -> tuple[str, int]:
+    """Return the codec of text whose mark says the order of its bytes (none: big-endian), and the mark's length."""
+    if codec not in ("utf-16", "utf-32"):
+        return codec, 0
+    little, big = (
+        (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) if codec == "utf-16" else (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+    )
+    return f"{codec}-{'le' if data.startswith(little) else 'be'}", len(big) * data.startswith((little, big))
 
 
 def _output(encoding: str) -> str:

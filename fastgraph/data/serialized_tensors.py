@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.composites.sparse_tensor import SparseTensor
+from fastgraph.composites.sparse_tensor import SparseTensor, as_sparse
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64, string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
@@ -139,9 +139,8 @@ def serialize_many_sparse_p(sparse_indices: Array, sparse_values: Array, sparse_
 
 
 def _parts(sp_input: Any) -> tuple[Any, Any, Any]:
-    if not isinstance(sp_input, SparseTensor):
-        raise TypeError(f"Input must be a SparseTensor, got {type(sp_input).__name__}")
-    return sp_input.indices, sp_input.values, sp_input.dense_shape
+    sparse = as_sparse(sp_input)
+    return sparse.indices, sparse.values, sparse.dense_shape
 
 
 def _of_strings(out_type: Any) -> None:

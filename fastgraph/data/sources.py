@@ -272,6 +272,8 @@ def _as_dtype(value: object, dtype: DType) -> Any:
     tensor = convert(value)
     if tensor.dtype is dtype:
         return tensor
+    if isinstance(value, (list, tuple)) and 0 in tensor.shape:
+        return convert(value, dtype)  # of nothing every dtype
     fits = isinstance(value, (np.ndarray, np.generic)) or (
         not isinstance(value, Tensor) and _holds(dtype, tensor.dtype)
     )

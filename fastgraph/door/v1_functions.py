@@ -27,6 +27,7 @@ from fastgraph.data.sources import Cursor, Source, generator_spec
 from fastgraph.errors import NotBuiltError
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.graphdef.func_graph import placeholder as placeholder
+from fastgraph.ops.families import invalid, shape_text
 from fastgraph.ops.random_states import generators
 from fastgraph.state.variable import Variable
 
@@ -341,10 +342,7 @@ def nn_ctc_loss(
     if preprocess_collapse_repeated or not ctc_merge_repeated or ignore_longer_outputs_than_inputs:
         raise NotBuiltError("tf.compat.v1.nn.ctc_loss in another way than with its defaults is not built.")
     scores = tf.convert_to_tensor(inputs if logits is None else logits)
-    n = tf.shape(scores)[1 if time_major else 0]
-    lengths = tf.math.bincount(tf.cast(labels.indices[:, 0], tf.int32), minlength=n, maxlength=n)
-    dense = tf.sparse.to_dense(labels)
-    return tf.nn.ctc_loss(dense, scores, lengths, sequence_length, logits_time_major=time_major, blank_index=-1)
+    return tf.nn.ctc_loss(labels, scores, None, sequence_length, logits_time_major=time_major, blank_index=-1)
 
 
 def space_to_batch(input: TensorLike, paddings: TensorLike, block_size: Any = None, name: str | None = None,
@@ -441,12 +439,22 @@ def sparse_to_dense(
     sparse_indices: TensorLike, output_shape: TensorLike, sparse_values: TensorLike, default_value: TensorLike = 0,
     validate_indices: bool = True, name: str | None = None,
 ) -> Any:  # fmt: skip
-    """Return a tensor of `default_value` with other values at some places."""
-    values = tf.convert_to_tensor(sparse_values)
-    return _raw.SparseToDense(
-        sparse_indices=sparse_indices, output_shape=output_shape, sparse_values=values,
-        default_value=tf.cast(default_value, values.dtype), name=name,
-    )  # fmt: skip
+    """Return a tensor of `default_value` with other values at some places: i[n, rank], i[n] or i[], v[n] or v[].
+
+    Raises InvalidArgumentError for other shapes and, with `validate_indices`, for places twice or not in order.
+    """
+    values, places = tf.convert_to_tensor(sparse_values), tf.cast(sparse_indices, tf.int64)
+    default = tf.convert_to_tensor(default_value, values.dtype)
+    if default.shape.rank not in (0, None):
+        raise invalid("default_value should be a scalar.")
+    places = tf.reshape(places, [-1, 1]) if places.shape.rank in (0, 1) else places
+    if values.shape.rank == 0:
+        values = tf.fill(tf.shape(places)[:1], values)
+    elif not values.shape.is_compatible_with(places.shape[:1]):
+        n = places.shape[0]
+        raise invalid(f"sparse_values has incorrect shape {shape_text(values.shape)}, should be [] or [{n}]")
+    sparse = tf.SparseTensor(places, values, tf.cast(output_shape, tf.int64))
+    return tf.sparse.to_dense(sparse, default, validate_indices, name)
 
 
 def convert_to_tensor_or_sparse_tensor(

@@ -118,12 +118,13 @@ def _identity(shape: ShapeLike, dtype: DTypeLike, gain: float = 1.0) -> Any:
             "The tensor to initialize, specified by argument `shape` must be at least two-dimensional. "
             f"Received shape={shape}"
         )
-    return tf.eye(*dims, dtype=dtype) * gain
+    return tf.eye(dims[0], dims[1], dtype=dtype) * gain
 
 
 def _unit_scaled(shape: ShapeLike, dtype: DTypeLike, factor: float = 1.0, seed: int | None = None) -> Any:
     """Numbers as large as keep the deviation of inputs through a product with them."""
-    limit = math.sqrt(3.0 / max(math.prod(tf.TensorShape(shape).as_list()[:-1]), 1)) * factor
+    dims: list[Any] = tf.TensorShape(shape).as_list()
+    limit = math.sqrt(3.0 / max(math.prod(dims[:-1]), 1)) * factor
     return tf.random.uniform(shape, -limit, limit, dtype, seed=seed)
 
 

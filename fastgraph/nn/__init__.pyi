@@ -124,13 +124,16 @@ def convolution(input: TensorLike, filters: TensorLike, strides: TensorLike | No
     that do not fit."""
 def crelu(features: TensorLike, axis: TensorLike | None = -1, name: builtins.str | None = None) -> Tensor:
     """relu of features and of minus features, joined along `axis`. f[*s, n] -> f[*s, 2n]. Source: tf.nn.crelu."""
-def ctc_loss(labels: TensorLike, logits: TensorLike, label_length: SizeLike, logit_length: TensorLike | None, logits_time_major: builtins.bool = True, unique: TensorLike | None = None, blank_index: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
+def ctc_loss(labels: TensorLike, logits: TensorLike, label_length: TensorLike | None, logit_length: TensorLike | None, logits_time_major: builtins.bool = True, unique: TensorLike | None = None, blank_index: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """Minus the logarithm of the probability of each row of labels, over all alignments with blanks between.
 
     i[n, l], f[t, n, c] (f[n, t, c] if not logits_time_major), i[n], i[n] -> f[n]. The blank is class 0, or blank_index.
-    `unique` is what `ctc_unique_labels` gives of the labels, and checked alone.
+    `unique` is what `ctc_unique_labels` gives of the labels, and checked alone. Labels may be a SparseTensor [n, l]:
+    those of each row follow each other, `label_length` says nothing, `blank_index` must be given, and what no alignment
+    has costs infinity.
     Raises: ValueError for lengths left out or a blank that is no class; InvalidArgumentError for shapes that do not
-    fit and labels that are no classes or no integers. Source: Graves et al. 2006; tf.nn.ctc_loss."""
+    fit and labels that are no classes or no integers, of sparse ones for rows without labels, for blanks among them and
+    for more of them than frames. Source: Graves et al. 2006; tf.nn.ctc_loss."""
 def ctc_unique_labels(labels: TensorLike, name: builtins.str | None = None) -> builtins.list[Tensor]:
     """The different labels of each row in the order in which they come, 0 after them; and which each label is.
 

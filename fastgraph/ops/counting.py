@@ -206,8 +206,8 @@ def histogram_fixed_width(
     if ends.shape.rank is not None and ends.shape.as_list() not in ([2], [None]):
         raise invalid("value_range should be a vector of 2 elements.", "HistogramFixedWidth")
     ends = interval(ends if ends.shape.is_fully_defined() else ensure_shape_p(ends, shape=(2,)))
-    low, high = cast(ends[0], x.dtype), cast(ends[1], x.dtype)
-    scaled = cast(x - low, "float64") / cast(high - low, "float64") * cast(nbins, "float64")
+    low, high = (cast(cast(end, x.dtype), "float64") for end in (ends[0], ends[1]))
+    scaled = (cast(x, "float64") - low) / (high - low) * cast(nbins, "float64")
     places = cast(clip_by_value(floor(scaled), 0.0, cast(nbins, "float64") - 1.0), int32)
     return unsorted_segment_sum(ones_like(places, dtype=dtype), places, nbins, name=name)
 

@@ -14,14 +14,16 @@ import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype, int32, int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import SizeLike, TensorLike
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native import array_loops
 from fastgraph.core.registry import public_function
-from fastgraph.core.tensor import Tensor, current_trace
+from fastgraph.core.tensor import Tensor, class_has, current_trace
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes, static_int
 from fastgraph.ops.elementwise import cast, clip_by_value, identity
 from fastgraph.ops.families import Array, custom, invalid, misuse, public, shape_text
+from fastgraph.ops.gathering import dim
 from fastgraph.ops.movement import expand_dims_p, transpose_p
+from fastgraph.ops.runtime_checks import checked
 
 #: The logarithm of beginning or ending where one cannot.
 _NEVER = math.log(1e-307)
@@ -121,7 +123,7 @@ def ctc_p(logits: Array, labels: Array, label_length: Array, logit_length: Array
 def ctc_loss(
     labels: TensorLike,
     logits: TensorLike,
-    label_length: SizeLike,
+    label_length: TensorLike | None,
     logit_length: TensorLike | None,
     logits_time_major: bool = True,
     unique: TensorLike | None = None,
@@ -131,11 +133,17 @@ def ctc_loss(
     """Minus the logarithm of the probability of each row of labels, over all alignments with blanks between.
 
     i[n, l], f[t, n, c] (f[n, t, c] if not logits_time_major), i[n], i[n] -> f[n]. The blank is class 0, or blank_index.
-    `unique` is what `ctc_unique_labels` gives of the labels, and checked alone.
+    `unique` is what `ctc_unique_labels` gives of the labels, and checked alone. Labels may be a SparseTensor [n, l]:
+    those of each row follow each other, `label_length` says nothing, `blank_index` must be given, and what no alignment
+    has costs infinity.
     Raises: ValueError for lengths left out or a blank that is no class; InvalidArgumentError for shapes that do not
-    fit and labels that are no classes or no integers. Source: Graves et al. 2006; tf.nn.ctc_loss.
+    fit and labels that are no classes or no integers, of sparse ones for rows without labels, for blanks among them and
+    for more of them than frames. Source: Graves et al. 2006; tf.nn.ctc_loss.
     """
-    if label_length is None or logit_length is None:
+    sparse = labels if class_has(labels, "__fg_bind__") and hasattr(labels, "dense_shape") else None
+    if sparse is not None and blank_index is None:
+        raise ValueError("Argument `blank_index` must be provided when `labels` is a `SparseTensor`.")
+    if (label_length is None and sparse is None) or logit_length is None:
         raise ValueError("ctc_loss needs label_length and logit_length where labels are dense")
     x = as_tensor(logits)
     if x.shape.rank is not None and x.shape.rank != 3:
@@ -150,11 +158,38 @@ def ctc_loss(
         blank += classes or 0
     if blank < 0 or (classes is not None and blank >= classes):
         raise ValueError(f"blank_index must be one of the {classes} classes, got {blank_index}")
+    if sparse is not None:
+        return _of_sparse(sparse, x, _as_int32(as_tensor(logit_length)), blank, name)
     lengths = [_as_int32(as_tensor(n)) for n in (label_length, logit_length)]
     numbers = _as_int32(of_dtypes(as_tensor(labels), "integer"))
     if unique:
         _check_unique(unique, numbers)
     return named(name, ctc_p, x, numbers, *lengths, blank=blank)[0]
+
+
+def _of_sparse(labels: Any, logits: Tensor, frames: Tensor, blank: int, name: str | None) -> Any:
+    """Return the losses of a SparseTensor of labels, those of each row one after the other."""
+    op = public_function
+    values = _as_int32(of_dtypes(labels.values, "integer"))
+    is_blank = checked(cast(op("equal")(values, blank), int32), 0, 0, "All labels must be classes other than the blank")
+    batch = dim(logits, 1)
+    if isinstance(batch, int) and batch == 0:
+        raise invalid("batch_size must not be 0", "CTCLoss")
+    rows = checked(
+        _as_int32(labels.indices[:, 0]), 0, batch - 1, "label SparseTensor is not valid: row {} is none of {most}"
+    )
+    counts = op("math.unsorted_segment_sum")(is_blank + 1, rows, batch)
+    counts = checked(counts, 1, 2**31 - 1, "Labels length is zero in a batch")
+    frames = checked(frames, 0, 2**31 - 1, "logit_length {} is not in [{least}, {most}]")
+    room = checked(frames - counts, 0, 2**31 - 1, "Not enough time for target transition sequence")
+    starts = op("math.cumsum")(counts, exclusive=True)
+    places = op("range")(op("size")(values, int64)) - op("gather")(starts, rows)
+    size = op("stack")([op("cast")(batch, int64), op("reduce_max")(counts)])
+    dense = op("scatter_nd")(op("stack")([rows, places], 1), values, size)
+    used = op("sequence_mask")(counts - 1, op("reduce_max")(counts) - 1)
+    twice = op("reduce_sum")(cast(op("logical_and")(op("equal")(dense[:, 1:], dense[:, :-1]), used), int64), 1)
+    loss = named(name, ctc_p, logits, dense, _as_int32(counts), _as_int32(frames), blank=blank)[0]
+    return op("where")(twice > room, cast(np.float32(np.inf), loss.dtype), loss)
 
 
 def _as_int32(numbers: Tensor) -> Any:

@@ -84,9 +84,10 @@ def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Any:
         raise ValueError(f"A grayscale image (shape {x.shape}) must be at least two-dimensional.")
     if x.shape[-1] not in (1, None):
         raise ValueError("Last dimension of a grayscale image should be size 1.")
+    last = len(x.shape) - 1
     if x.shape[-1] is None:
-        x = with_extents(x, {x.shape.rank - 1: 1})
-    return tile(x, [1] * (x.shape.rank - 1) + [3])
+        x = with_extents(x, {last: 1})
+    return tile(x, [1] * last + [3])
 
 
 def _colours(images: TensorLike, op: str) -> Any:

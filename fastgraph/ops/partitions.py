@@ -327,9 +327,11 @@ def histogram_fixed_width_bins(
     if ends.shape.rank is not None and ends.shape.as_list() not in ([2], [None]):
         raise invalid("value_range should be a vector of 2 elements.")
     ends = interval(ends)
-    low, high = cast(ends[0], x.dtype), cast(ends[1], x.dtype)
-    scaled = cast(x - low, "float64") / cast(high - low, "float64") * cast(nbins, "float64")
-    return cast(clip_by_value(floor(scaled), 0.0, cast(nbins, "float64") - 1.0), as_dtype(dtype), name=name)
+    # In the values' own precision, as TensorFlow: it decides on which side of an edge a value is.
+    kind = x.dtype if x.dtype.is_floating else as_dtype("float64")
+    low, high = (cast(cast(end, x.dtype), kind) for end in (ends[0], ends[1]))
+    scaled = cast(nbins, kind) * ((cast(x, kind) - low) / (high - low))
+    return cast(clip_by_value(floor(scaled), 0.0, cast(nbins, kind) - 1.0), as_dtype(dtype), name=name)
 
 
 # ---- points and ranks -----------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype
-from fastgraph.core.base.nesting import flatten, map_structure, pack_sequence_as
+from fastgraph.core.base.nesting import flatten, pack_sequence_as
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import TensorLike
@@ -416,6 +416,7 @@ def numpy_function(
     _callable(func)
     given = () if inp is None else inp
     if current_trace() is None:
-        results = func(*[np.array(item) for item in given])
-        return None if results is None else map_structure(convert, results)
+        results = flatten(func(*[np.array(item) for item in given]))
+        made = [None if result is None else convert(result) for result in results]
+        return made[0] if len(made) == 1 else made
     return _applied("py_func", func, [convert(item) for item in given], Tout, name)

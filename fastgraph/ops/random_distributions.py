@@ -276,11 +276,12 @@ def random_binomial(state: Array, shape: Array, counts: Array, probs: Array, *, 
     return _fitted(philox.drawn("binomial", state, parameters, samples).reshape(size), dtype)
 
 
-def _set_aside(size: Extents, rank: int | None) -> Any:
-    """Return for how many numbers binomial ones, whose parameters have this rank, move a state on in TensorFlow."""
-    if size.static is None or rank is None:
+def _set_aside(size: Extents, *ranks: int | None) -> Any:
+    """Return for how many numbers binomial ones, whose parameters have these ranks, move a state on in TensorFlow."""
+    known = [rank for rank in ranks if rank is not None]
+    if size.static is None or len(known) < len(ranks):
         return 200 * count(size)
-    split = len(size.static) - rank
+    split = len(size.static) - max(known)
     return 200 * math.prod(size.static[split:]) * (math.prod(size.static[:split]) + 3) // 4
 
 
@@ -291,9 +292,7 @@ def binomial_of(source: Source, shape: SizeLike, counts: TensorLike, probs: Tens
     counts = as_tensor(counts, probs.dtype)
     counts = counts if counts.dtype is probs.dtype else cast(counts, probs.dtype)
     size = extents(shape)
-    n = _set_aside(
-        size, None if None in (counts.shape.rank, probs.shape.rank) else max(counts.shape.rank, probs.shape.rank)
-    )
+    n = _set_aside(size, counts.shape.rank, probs.shape.rank)
     return random_binomial(source.state(n), as_vector(size), counts, probs, dtype=target)
 
 

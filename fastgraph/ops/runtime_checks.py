@@ -126,9 +126,10 @@ def with_extents(x: Tensor, wanted: Mapping[int, Any]) -> Any:
     return ensure_extents(x, as_tensor(index_vector(size.static)) if size.static is not None else size.tensor)
 
 
-def of_rank(x: Tensor, rank: int) -> Any:
+def of_rank(x: Tensor, rank: int) -> Tensor:
     """x itself, whose rank must be this one: InvalidArgumentError, when this runs, where it is not known yet."""
     if x.shape.rank is not None:
         return x
     own = shape(x)
-    return ensure_extents(x, extents([own[i] for i in range(rank)]).tensor)
+    made: Tensor = ensure_extents(x, extents([own[i] for i in range(rank)]).tensor)
+    return made

@@ -156,6 +156,9 @@ def test_generator_of_pairs() -> None:
         (True, tf.int32, 1),
         (np.float64(1.5), tf.int32, 1),
         (np.array(2), tf.float32, 2.0),
+        ([], tf.int32, []),
+        ([[], []], tf.string, [[], []]),
+        (np.zeros([0]), tf.string, None),
     ],
 )
 def test_generators_yield_numbers_of_the_kind_that_is_wanted(value: Any, dtype: Any, wanted: Any) -> None:

@@ -77,6 +77,14 @@ def test_what_functions_of_arrays_get() -> None:
     assert list(upper.as_numpy_iterator()) == [b"ONE", b"TWO"]
 
 
+def test_lists_of_results_are_flat_and_a_single_one_stands_alone() -> None:
+    numbers = lambda made: fg.nest.map_structure(lambda x: x.numpy().tolist(), fg.numpy_function(made, [], fg.float32))
+    assert numbers(lambda: [1.0]) == 1.0
+    assert numbers(lambda: (1.0, [2.0])) == [1.0, 2.0]
+    assert numbers(lambda: [[1.0, 2.0]]) == [1.0, 2.0]
+    assert fg.numpy_function(list, [], fg.float32) == []
+
+
 def test_shapes_of_results() -> None:
     @fg.function
     def f(x: Any) -> Any:

@@ -88,3 +88,17 @@ def test_edit_distance() -> None:
     assert fg.edit_distance(ours, theirs, normalize=False).numpy().tolist() == [[1.0, 1.0], [1.0, 1.0]]
     a, b = (fg.sparse.from_dense([[ord(c) for c in word]]) for word in ("kitten", "sitting"))
     assert fg.function(fg.edit_distance)(a, b, normalize=False).numpy().tolist() == [3.0]
+
+
+def test_orders_of_bytes_are_marked_or_the_networks() -> None:
+    for data, encoding, places in (
+        (b"\x00a\x00b", "UTF-16", [0, 2]),
+        (b"\xfe\xff\x00a\x00b", "UTF-16", [0, 4]),
+        (b"\xff\xfea\x00b\x00", "UTF-16", [0, 4]),
+        (b"\x00\x00\x00a\x00\x00\x00b", "UTF-32", [0, 4]),
+    ):
+        codes, begins = strings.unicode_decode_with_offsets(data, encoding)
+        assert (codes.numpy().tolist(), begins.numpy().tolist()) == ([97, 98], places)
+        assert strings.unicode_transcode(data, encoding, "UTF-8").numpy() == b"ab"
+    broken = strings.unicode_decode_with_offsets(b"\xff\xfea\x00\x00\xd8b\x00", "UTF-16")
+    assert [x.numpy().tolist() for x in broken] == [[97, 0xFFFD, 98], [0, 4, 6]]

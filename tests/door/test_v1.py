@@ -34,6 +34,8 @@ CALLS: list[tuple[Any, Any]] = [
     (lambda: v1.batch_gather([[1, 2], [3, 4]], [[1], [0]]), [[2], [3]]),
     (lambda: v1.setdiff1d([1, 2, 3], [2])[0], [1, 3]),
     (lambda: v1.sparse_to_dense([[0, 1]], [1, 2], 5), [[0, 5]]),
+    (lambda: v1.sparse_to_dense([3, 1], [4], [5, 6], 7, validate_indices=False), [7, 6, 7, 5]),
+    (lambda: v1.initializers.identity(2.0)([2, 2]), [[2, 0], [0, 2]]),
     (lambda: v1.nn.xw_plus_b([[1.0, 1.0]], X, [1.0, 1.0]), [[5.0, 7.0]]),
     (lambda: v1.string_split(["a  b"]).values, [b"a", b"b"]),
     (lambda: v1.strings.split(["a b"], result_type="RaggedTensor").values, [b"a", b"b"]),
@@ -111,6 +113,17 @@ def test_what_is_not_built_says_what_to_use(name: str, way: str) -> None:
     space, _, last = name.rpartition(".")
     with pytest.raises(fg.errors.NotBuiltError, match=way):
         v1_names.value(space, last)
+
+
+def test_what_is_refused() -> None:
+    for given in (([3, 1], [4], [5, 6]), ([1, 1], [4], [5, 6]), ([1, 2], [4], [[1, 2]]), ([1, 2], [4], [1, 2], [0])):
+        with pytest.raises(fg.errors.InvalidArgumentError):
+            v1.sparse_to_dense(*given)
+    for name in ("random_normal", "truncated_normal", "orthogonal", "identity", "variance_scaling"):
+        with pytest.raises(ValueError, match="expected to be floating point"):
+            getattr(v1.initializers, name)(dtype="string")
+    with pytest.raises(TypeError, match="Invalid type for initial value"):
+        v1.constant_initializer({"a": 1})
 
 
 def test_variables_and_scopes() -> None:

@@ -31,7 +31,9 @@ HOST_STEPS = {
     "string_strip": STRINGS,
     "string_length": STRINGS,
     "substr": STRINGS,
-    **dict.fromkeys(("hash_bucket_fast", "hash_bucket_strong", "regex_replace", "regex_full_match"), STRINGS),
+    **dict.fromkeys(
+        ("hash_bucket", "hash_bucket_fast", "hash_bucket_strong", "regex_replace", "regex_full_match"), STRINGS
+    ),
     **dict.fromkeys(("characters", "ngrams"), STRINGS),
     "unique_slices": "a sort whose number of results is data",
     "cast_stored": "floats of 8 bits, whole numbers of 4, steps of ranges: kernels have no such elements",

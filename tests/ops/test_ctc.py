@@ -228,3 +228,36 @@ def test_long_and_improbable_labels_lose_nothing() -> None:
     np.testing.assert_allclose(loss, wanted, rtol=1e-9)
     gradient = np.asarray(tape.gradient(loss, x))
     np.testing.assert_allclose(gradient.sum(-1), 0, atol=1e-9)  # of each frame the shares are 1
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_sparse_labels(traced: bool) -> None:
+    # Where they stand in their rows says nothing, and there may be more rows' lengths than frames are used.
+    labels = tf.SparseTensor([[0, 0], [0, 3], [1, 1], [2, 0], [2, 2]], tf.constant([1, 1, 2, 2, 1], tf.int64), [3, 5])
+
+    def losses(indices: Any, values: Any, x: Any, lengths: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.nn.ctc_loss(tf.SparseTensor(indices, values, [3, 5]), x, None, lengths, blank_index=0)
+        return y, tape.gradient(y, x)
+
+    specs = [tf.TensorSpec([None, 2], tf.int64), tf.TensorSpec([None], tf.int64), tf.TensorSpec(None, tf.float64)]
+    run = tf.function(losses, input_signature=[*specs, tf.TensorSpec([None], tf.int64)]) if traced else losses
+    loss, slope = run(labels.indices, labels.values, tf.constant(LOGITS), tf.constant(LOGIT_LENGTH))
+    np.testing.assert_allclose(loss, loss_of(LOGITS, LABELS, LABEL_LENGTH, LOGIT_LENGTH))
+    with tf.GradientTape() as tape:
+        tape.watch(x := tf.constant(LOGITS))
+        wanted = tf.nn.ctc_loss(LABELS, x, LABEL_LENGTH, LOGIT_LENGTH)
+    np.testing.assert_allclose(slope, tape.gradient(wanted, x))
+
+
+def test_sparse_labels_that_no_alignment_has() -> None:
+    sparse = lambda rows, values: tf.SparseTensor(rows, values, [1, 4])
+    loss = lambda rows, values, n, **how: tf.nn.ctc_loss(sparse(rows, values), LOGITS[:, :1], None, [n], **how)
+    three = [[0, 0], [0, 1], [0, 2]]
+    assert float(loss(three, [1, 1, 1], 4, blank_index=0)[0]) == np.inf  # five frames: blanks between equal labels
+    for rows, values, n in ((three, [1, 2, 1], 2), (three, [1, 0, 1], 5), (np.zeros([0, 2], int), [], 5)):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            loss(rows, tf.constant(values, tf.int32), n, blank_index=0)
+    with pytest.raises(ValueError, match="must be provided when"):
+        loss(three, [1, 2, 1], 5)

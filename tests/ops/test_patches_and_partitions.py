@@ -461,3 +461,20 @@ def test_a_gradient_of_dilation_with_unknown_sizes_by_kernels() -> None:
 
     with flags.override(tier="last"):
         np.testing.assert_allclose(unknown(slope, X)(tf.constant(X)), slope(tf.constant(X)), rtol=1e-12)
+
+
+def test_histograms_of_ranges_wider_than_their_numbers_and_at_the_edges_of_bins(rng: np.random.Generator) -> None:
+    values = np.array([2e38, -2e38, 3e38, 0.0], np.float32)
+    assert tf.histogram_fixed_width(values, [-3e38, 3e38], 4).numpy().tolist() == [1, 0, 1, 2]
+    least, most = -(2**31), 2**31 - 1
+    assert tf.histogram_fixed_width([most, least, 0], [least, most], 4).numpy().tolist() == [1, 0, 1, 1]
+    for _ in range(20):
+        low = np.float32(rng.uniform(-1, 1))
+        high, n = np.float32(low + rng.uniform(0.1, 2)), int(rng.integers(2, 40))
+        edges = np.linspace(float(low), float(high), n + 1).astype(np.float32)
+        values = np.concatenate([edges, np.nextafter(edges, np.float32(9)), np.nextafter(edges, np.float32(-9))])
+        wide = (values.astype(np.float64) - low) / (np.float64(high) - low) * n
+        counts = np.bincount(np.clip(np.floor(wide), 0, n - 1).astype(int), minlength=n)
+        np.testing.assert_array_equal(tf.histogram_fixed_width(values, [low, high], n), counts)
+        places = np.clip(np.floor(np.float32(n) * ((values - low) / (high - low))), 0, n - 1)
+        np.testing.assert_array_equal(tf.histogram_fixed_width_bins(values, [low, high], n), places)

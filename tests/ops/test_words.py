@@ -125,6 +125,16 @@ def test_a_table_that_changes_does_so_in_program_order() -> None:
     assert rows.lookup(tf.constant([[1, 7]], tf.int64)).numpy().tolist() == [[[1.0, 2.0], [0.0, 0.5]]]
 
 
+def test_a_table_takes_what_it_was_made_for() -> None:
+    table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, 0)
+    for keys, values in ((["a"], tf.constant([1])), (["a"], tf.constant(["b"])), (tf.constant([1]), [1])):
+        with pytest.raises(ValueError, match="requested dtype"):
+            table.insert(keys, values)
+    with pytest.raises(ValueError, match="requested dtype"):
+        table.lookup(tf.constant([1]))
+    assert tf.lookup.StaticVocabularyTable(None, 5).size().dtype == tf.int64
+
+
 # ---- sets and crossings ---------------------------------------------------------------------------------------------
 
 
