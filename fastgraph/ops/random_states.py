@@ -294,7 +294,7 @@ class _Generators:
         return cell
 
     def of_call(self, cell: Cell) -> Cell:
-        """What a call in a trace gives a Function for a cell: one that begins anew, if it is of a random op there.
+        """The cell that a call in a trace gives a Function for one of its own: of random ops one that begins anew.
 
         A Function's op is another op in each place from which the Function is called, with a counter of its own.
         """

@@ -19,7 +19,7 @@ from fastgraph.staging.signature import cache_keys
 
 
 class SignatureOfWrapped:
-    """What `inspect` asks of an object that is no Python function: the signature of the one that it wraps."""
+    """The signature of the Python function that an object wraps, for `inspect` to find."""
 
     def __get__(self, wrapper: Any, owner: type) -> inspect.Signature | None:
         if wrapper is None:  # a class is asked for its own
