@@ -207,12 +207,15 @@ def listdir(path: AnyPath) -> list[str]:
 
 
 def makedirs(path: AnyPath) -> None:
-    """Make a directory and those above it, where they are missing. Source: tf.io.gfile.makedirs."""
-    _call(lambda path, _: os.makedirs(path, exist_ok=True), "makedirs", path, True)
+    """Make a directory and those above it, where they are missing; "" is there. Source: tf.io.gfile.makedirs."""
+    if os.fspath(path):
+        _call(lambda path, _: os.makedirs(path, exist_ok=True), "makedirs", path, True)
 
 
 def mkdir(path: AnyPath) -> None:
-    """Make a directory, unless it is there. Raises NotFoundError. Source: tf.io.gfile.mkdir."""
+    """Make a directory, unless it is there, as "" is. Raises NotFoundError. Source: tf.io.gfile.mkdir."""
+    if not os.fspath(path):
+        return
     with contextlib.suppress(errors.AlreadyExistsError):
         _call(os.mkdir, "mkdir", path)
 

@@ -6,7 +6,8 @@ So eager mode, graphs and any split into shards give the same bits, and TensorFl
 Which state an op begins with (tf.random.set_seed): its key is the global seed, its counter's high half the op's seed.
 An op without a seed of its own takes the next number of a sequence that follows from the global seed (eagerly), or its
 number in the Function that is traced: so two Functions of the same text give the same numbers. Each op of a Function
-keeps a counter of its own from call to call; an eager op with a seed shares one with all calls of the same op and seed.
+keeps a counter of its own from call to call, and another one for each place where a Function calls this one; an eager
+op with a seed shares one with all calls of the same op and seed.
 `set_seed` resets them all; a Function keeps the global seed that it was traced under.
 """
 
@@ -276,14 +277,29 @@ class _Generators:
             seeds = (self.seed, next(body.random_ops))
         else:
             seeds = None if seed is None else self.seeds(seed)
+        return Held(self._cell(trace, seeds))
+
+    def _cell(self, trace: Any, seeds: tuple[int, int] | None) -> Cell:
+        """A cell for an op of this trace that begins with these seeds."""
         for cell in trace.spare_generators:
             if self.traced.get(cell, ()) == seeds:
                 trace.spare_generators.remove(cell)
-                return Held(cell)
+                return cell
+        return self._new_cell(seeds)
+
+    def _new_cell(self, seeds: tuple[int, int] | None) -> Cell:
         cell = Cell(_STATE, "generator")  # the graph that captures it keeps it
         set_state(cell, first_state(seeds))
         self.traced[cell] = seeds
-        return Held(cell)
+        return cell
+
+    def of_call(self, cell: Cell) -> Cell:
+        """The cell that a call in a trace gives a Function for one of its own: of random ops one that begins anew.
+
+        A Function's op is another op in each place from which the Function is called, with a counter of its own.
+        """
+        trace: Any = current_trace()
+        return cell if trace is None or cell not in self.traced else self._cell(trace.root, self.traced[cell])
 
     def is_traced(self, item: object) -> bool:
         """Return whether this is the cell of an op in a Function."""
@@ -308,11 +324,7 @@ class _Generators:
 
     def with_seeds(self, first: int, second: int) -> Source:
         """A generator of an op in a graph that begins with these seeds; with two zeros, as no one can foresee."""
-        cell = Cell(_STATE, "generator")
-        seeds = (first, second) if first or second else None
-        set_state(cell, first_state(seeds))
-        self.traced[cell] = seeds
-        return Held(cell)
+        return Held(self._new_cell((first, second) if first or second else None))
 
     def next_seeds(self) -> tuple[int, int] | None:
         """The seeds of an eager op without one of its own; None: ones that no one can foresee."""

@@ -26,6 +26,7 @@ from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.graph.trace import GraphTrace, out_of_reach
 from fastgraph.graphdef.graph_view import Graph
 from fastgraph.ops.families import invalid
+from fastgraph.ops.random_states import generators
 from fastgraph.staging import implementation_selector
 from fastgraph.staging.atomic_function import AtomicFunction
 from fastgraph.staging.fast_call import Composed, FastCall, forget_all
@@ -347,7 +348,7 @@ class ConcreteFunction(FastCall):
                 cell = held()
                 if cell is None:
                     raise self._gone(i)
-                operands.append(cell)
+                operands.append(generators.of_call(cell) if cell.name == "generator" else cell)
             elif isinstance(held, SymbolicTensor) and current_state().trace is None:
                 raise InaccessibleTensorError(out_of_reach(held, None))
             else:
@@ -370,8 +371,7 @@ class ConcreteFunction(FastCall):
         reader = next((node for node in self._trace.graph.nodes if value in node.inputs), None)
         where = ""
         if reader is not None:
-            line = reader.source[0] if reader.source else None
-            at = f" (defined at {line})" if line else ""
+            at = f" (defined at {reader.source[0]})" if reader.source and reader.source[0] else ""
             where = f"\n\t [[node {reader.name}{at}]]"
         function = self.signature.name
         return FailedPreconditionError(

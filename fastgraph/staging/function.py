@@ -38,7 +38,7 @@ from fastgraph.staging.signature import cache_keys, recursive_tracing
 from fastgraph.staging.signature.cache_keys import Arguments, Guard
 from fastgraph.staging.signature.dataclass_arguments import together
 from fastgraph.staging.signature.function_type import FunctionType, of_function
-from fastgraph.staging.signature.parameters import Parameters
+from fastgraph.staging.signature.parameters import Parameters, SignatureOfWrapped
 from fastgraph.staging.signature.relaxed_keys import general_key
 from fastgraph.staging.signature.retrace_warnings import Detector, History, code_of, detector_of
 from fastgraph.staging.signature.trace_types import TraceType
@@ -89,6 +89,8 @@ class Function(MethodCall):
 
     Calling it looks for a graph that was traced for arguments of this kind, and traces one if there is none.
     """
+
+    __signature__ = SignatureOfWrapped()
 
     def __init__(
         self,
@@ -551,6 +553,8 @@ def _made_again(python_function: Callable[..., Any], options: dict[str, Any]) ->
 
 class BoundFunction(BoundCall):
     """A Function as a method of an object: calls the Function of this instance, has its attributes, is a Function."""
+
+    __signature__ = SignatureOfWrapped()
 
     @property  # type: ignore[misc]
     def __class__(self) -> type[Function]:  # type: ignore[override]

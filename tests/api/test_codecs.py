@@ -317,5 +317,8 @@ def test_what_is_told_of_files(tmp_path: Any) -> None:
     assert told.mtime_nsec == (tmp_path / "file").stat().st_mtime_ns and gfile.stat(str(tmp_path)).is_directory
     gfile.mkdir(str(tmp_path / "folder"))
     gfile.mkdir(str(tmp_path / "folder"))  # it is there: nothing to do
+    for make in (gfile.mkdir, gfile.makedirs):
+        make("")  # what os.path.dirname says of a file in the current directory
+        make(b"")
     with pytest.raises(errors.NotFoundError):
         gfile.mkdir(str(tmp_path / "no" / "folder"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import gc
+import inspect
 import logging
 import threading
 import weakref
@@ -760,3 +762,18 @@ def test_attributes_of_what_is_called_pass_and_methods_are_functions() -> None:
     assert isinstance(scaled.method, type(made)) and isinstance(Scaled.method, type(made))
     assert not isinstance(scaled, type(made)) and int(scaled.method(fg.constant(1))) == 4
     assert int(fg.function(scaled.method)(fg.constant(1))) == 4
+
+
+def test_inspect_is_told_the_parameters_of_the_python_function() -> None:
+    class Layer:
+        @fg.function
+        def call(self, x: Any, training: Any = None, *, scale: float = 1.0) -> Any:
+            return x
+
+    bound, unbound = inspect.getfullargspec(Layer().call), inspect.getfullargspec(Layer.call)
+    assert bound.args == ["x", "training"] and unbound.args == ["self", "x", "training"]
+    assert bound.defaults == (None,) and bound.kwonlydefaults == {"scale": 1.0}
+    assert inspect.getfullargspec(fg.function(functools.partial(lambda a, b=1: a, b=3))).kwonlydefaults == {"b": 3}
+    assert list(inspect.signature(Layer().call).parameters) == ["x", "training", "scale"]
+    assert "python_function" in inspect.signature(type(fg.function(lambda: None))).parameters
+    assert not hasattr(fg.function(max), "__signature__")  # Python does not know that of a builtin

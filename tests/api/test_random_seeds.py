@@ -203,3 +203,49 @@ def test_indices_are_shuffled_by_tensorflows_rounds() -> None:
     ):
         with pytest.raises(fg.errors.InvalidArgumentError, match=text):
             call()
+
+
+def test_a_function_draws_anew_in_each_place_where_it_is_called() -> None:
+    fg.random.set_seed(7)
+    inner = fg.function(lambda: fg.random.uniform([3]))
+    once = fg.function(lambda: inner() * 2.0)
+    twice = fg.function(lambda: (inner(), inner()))
+    first, second = [0.7537285, 0.0779376, 0.45880914], [0.79150355, 0.5101167, 0.5416639]
+    assert np.allclose(calls(inner), [first, second])
+    assert np.allclose(calls(once), 2 * np.array([first, second]))
+    assert np.allclose(twice(), [first, first]) and np.allclose(twice(), [second, second])
+    assert np.allclose(inner(), [0.15525949, 0.38092852, 0.804065])  # as if no other had called it
+    fg.random.set_seed(7)
+    assert np.allclose(twice(), [first, first]) and np.allclose(inner(), first)
+
+
+def test_a_called_function_draws_in_loops_branches_and_gradients() -> None:
+    fg.random.set_seed(7)
+    inner = fg.function(lambda: fg.random.uniform([3]))
+    inner()
+
+    @fg.function
+    def outer(x: Any, n: Any) -> Any:
+        total = fg.while_loop(lambda i, s: i < n, lambda i, s: (i + 1, s + inner()), [0, fg.zeros([3])])[1]
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = x * inner()
+        return total, tape.gradient(y, x), fg.cond(n > 1, inner, lambda: x)
+
+    first, second = [0.7537285, 0.0779376, 0.45880914], [0.79150355, 0.5101167, 0.5416639]
+    total, slope, chosen = outer(fg.ones([3]), fg.constant(2))
+    assert np.allclose(total, np.add(first, second)) and np.allclose(slope, first) and np.allclose(chosen, first)
+    assert np.allclose(outer(fg.ones([3]), fg.constant(0))[1], second)
+
+
+def test_a_function_that_calls_itself_and_one_that_draws() -> None:
+    fg.random.set_seed(7)
+    inner = fg.function(lambda: fg.random.uniform([]))
+
+    @fg.function
+    def down(n: Any) -> Any:
+        return fg.cond(n > 0, lambda: inner() + down(n - 1), lambda: 0.0)
+
+    drawn = [float(down(fg.constant(3))) for _ in range(2)]
+    fg.random.set_seed(7)
+    assert drawn[0] == float(down(fg.constant(3))) != drawn[1]

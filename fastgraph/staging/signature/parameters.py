@@ -18,6 +18,18 @@ from fastgraph.errors import InputSignatureError, UnimplementedError
 from fastgraph.staging.signature import cache_keys
 
 
+class SignatureOfWrapped:
+    """The signature of the Python function that an object wraps, for `inspect` to find."""
+
+    def __get__(self, wrapper: Any, owner: type) -> inspect.Signature | None:
+        if wrapper is None:  # a class is asked for its own
+            return None
+        try:
+            return inspect.signature(wrapper.__wrapped__)
+        except ValueError as error:  # that of a builtin is unknown
+            raise AttributeError(str(error)) from None
+
+
 class Parameters:
     """The parameters of a Python function; of a method those after the instance."""
 
