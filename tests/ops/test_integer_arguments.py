@@ -220,12 +220,8 @@ def test_numbers_beyond_32_bits_are_not_cut(stage: Any, number: int) -> None:
 #: Of these, 2**32 + 1 is no other number than 1: it is counted modulo, masked, beyond an end, or refused by TensorFlow's
 #: rule alone (lengths of sequence_mask take the dtype of maxlen).
 SAME = {"bitwise.bitwise_and", "bitwise.bitwise_or", "debugging.assert_rank_in", "histogram_fixed_width",
-<<<<<<< HEAD
         "image.rot90", "math.in_top_k", "nn.collapse_repeated", "nn.fractional_max_pool",
         "random.experimental.index_shuffle", "random_index_shuffle", "roll", "searchsorted",
-=======
-        "random_index_shuffle", "image.rot90", "math.in_top_k", "nn.collapse_repeated", "nn.fractional_max_pool", "random.experimental.index_shuffle", "roll", "searchsorted",
->>>>>>> h23
         "image.sample_distorted_bounding_box", "nn.all_candidate_sampler", "nn.compute_accidental_hits", "nn.nce_loss",
         "nn.sampled_softmax_loss", "sequence_mask", "strided_slice",
         *(f"experimental.numpy.{name}" for name in ("arange", "average", "clip", "compress", "full_like", "swapaxes")),
