@@ -68,8 +68,9 @@ def cost(nest: LoopNest | FlatNest) -> float:
     times: dict[frozenset[Scalar], int] = {}  # most terms depend on the same few sets of variables
     total = sum([(_GATHER - LOAD) * trips(load.free, chains) for load in _down_own_columns(nest)])
     total += sum([(_GATHER - LOAD) * trips(load.free, chains) for load in _turned(terms)])
+    is_cut = _is_cut(nest, terms)
     for term in terms:
-        own = weight(term)
+        own = LOAD if is_cut and term.op == "load" else weight(term)
         if term.op == "reduce":
             inner = trips(term.args[: term.attr[1]], chains)
             total += 0.06 * inner
@@ -81,6 +82,14 @@ def cost(nest: LoopNest | FlatNest) -> float:
     for store in nest.stores:
         total += _STORE * trips((*nest.dims, *store.variables), chains)
     return total
+
+
+def _is_cut(nest: LoopNest | FlatNest, terms: Sequence[Scalar]) -> bool:
+    """Return whether one condition on places guards all that is read: loops are cut there, and have no branch."""
+    if any(store.variables for store in nest.stores) or any(t.op in ("reduce", "check") for t in terms):
+        return False
+    guards = [t for t in terms if t.op == "select" and (t.args[1].risky or t.args[2].risky)]
+    return len(guards) == 1 and not any(t.op == "load" for t in walk([guards[0].args[0]]))
 
 
 def _down_own_columns(nest: LoopNest | FlatNest) -> dict[Scalar, None]:
