@@ -276,9 +276,9 @@ cdef void _pool_return(Block* block) noexcept nogil:
     """Put a Block that nobody refers to back: into its free list, or to the system when enough is kept.
 
     Enough are 512 MB. A program that used more at once will again in its next step, and would have all of it mapped
-    and cleared anew: as much as that waits too; what is more than a quarter of the machine's memory, the system may take.
-    It does so long before it is short of memory where it looks for pages that nobody reads, and each of them costs a
-    fault and its clearing: half a second of a step that uses 1 GB.
+    and cleared anew: as much as that waits too; what is more than a quarter of the machine's memory, the system may
+    take. It does so long before it is short of memory where it looks for pages that nobody reads, and each of them
+    costs a fault and its clearing: half a second of a step that uses 1 GB.
     """
     cdef SizeClass* pool
     cdef int64_t nbytes, cached
