@@ -217,7 +217,7 @@ class Function(MethodCall):
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
         """Return the signatures of all traces so far, in the order of tracing."""
-        return ("\n\n" if verbose else "\n").join(
+        return "\n\n".join(
             each.pretty_printed_signature(verbose=verbose) for each in self._list_all_concrete_functions()
         )
 
