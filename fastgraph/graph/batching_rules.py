@@ -146,7 +146,8 @@ FAMILIES: dict[str, Rule] = {"elementwise": elementwise, "reduction": reduction}
 @rule(
     "softmax", "log_softmax", "pick_labels", "sparse_cross_entropy", "cross_entropy", "argsort", "sort", "top_k",
     "matrix_band_part", "matrix_set_diag", "string_lower", "string_upper", "string_strip", "string_length",
-    "as_string", "to_number", "hash_bucket_fast", "hash_bucket_strong", "add_n", "bitcast", "check_numerics",
+    "as_string", "to_number", "hash_bucket", "hash_bucket_fast", "hash_bucket_strong", "add_n", "bitcast",
+    "check_numerics",
     "check_numerics_v2", "swap_last", "inv", "det", "slogdet", "solve", "tridiagonal_solve", "cholesky", "lu", "qr",
     "svd", "singular_values", "eigh", "eigvalsh", "eig", "eigvals", "pinv", "expm", "sqrtm", "logm", "dct",
     "isotonic", "isotonic_grad",

@@ -223,7 +223,7 @@ static void fg_narrowed(uint16_t *to, const float *from, int64_t n, int kind) {}
 #endif
 
 /* Places whose sums apart are in registers at a time. */
-static int64_t fg_apart_block(int bits, int is_double) { return bits == 512 && !is_double ? 8 : 6; }
+static int64_t fg_apart_block(int bits, int is_double) { return bits == 512 && !is_double ? 7 : 6; }
 
 /* Numbers of the filter that a panel holds for each channel: two vectors. */
 static int64_t fg_panel_wide(int bits, int is_double) { return is_double ? 8 : bits / 16; }

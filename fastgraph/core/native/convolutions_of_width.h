@@ -11,7 +11,7 @@
 #define LINES_MOST (MOST - 2)
 #define LINES_LEAST (MOST > 6 ? 9 : MOST)
 /* Places whose sums apart are in registers at a time: more of them have more addresses than registers hold. */
-#define APART_MOST (MOST > 8 ? 8 : MOST)
+#define APART_MOST (MOST > 7 ? 7 : MOST)
 
 /* What N vectors y of one step add to R rows of sums: row r sees a number at `at` in a's row r. */
 #define STEP(y, at)                                                                                                    \
@@ -281,7 +281,7 @@ INLINE const M *NAME(hidden)(const M *columns, int64_t lanes, M mask, M *some) {
 #define ROWS(R) ROWS_TOGETHER(R) ROWS_APART(R)
 ROWS(1) ROWS(2) ROWS(3) ROWS(4) ROWS(5) ROWS(6)
 #if MOST > 6
-ROWS(7) ROWS(8) ROWS_TOGETHER(9) ROWS_TOGETHER(10) ROWS_TOGETHER(11) ROWS_TOGETHER(12) ROWS_TOGETHER(13) ROWS_TOGETHER(14)
+ROWS(7) ROWS_TOGETHER(8) ROWS_TOGETHER(9) ROWS_TOGETHER(10) ROWS_TOGETHER(11) ROWS_TOGETHER(12) ROWS_TOGETHER(13) ROWS_TOGETHER(14)
 #endif
 #undef ROWS
 #undef ROWS_TOGETHER
@@ -299,8 +299,8 @@ ROWS(7) ROWS(8) ROWS_TOGETHER(9) ROWS_TOGETHER(10) ROWS_TOGETHER(11) ROWS_TOGETH
 typedef void (*NAME(sums_t))(const fg_sums *, const T *, const T *, T *, int64_t, int);
 #define ALL(kind) {NULL, NAME(kind##1), NAME(kind##2), NAME(kind##3), NAME(kind##4), NAME(kind##5), NAME(kind##6) MORE(kind)}
 #if MOST > 6
-#define MORE(kind) , NAME(kind##7), NAME(kind##8) MORE_##kind
-#define MORE_OF(kind) , NAME(kind##9), NAME(kind##10), NAME(kind##11), NAME(kind##12), NAME(kind##13), NAME(kind##14)
+#define MORE(kind) , NAME(kind##7) MORE_##kind
+#define MORE_OF(kind) , NAME(kind##8), NAME(kind##9), NAME(kind##10), NAME(kind##11), NAME(kind##12), NAME(kind##13), NAME(kind##14)
 #define MORE_dense MORE_OF(dense)
 #define MORE_near MORE_OF(near)
 #define MORE_lines MORE_OF(lines)

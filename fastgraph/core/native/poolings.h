@@ -106,14 +106,14 @@ static int64_t fg_pool_room(const fg_pool *w) {
 #include "simd_lanes.h"
 #include "poolings_of_width.h"
 #include "simd_lanes_end.h"
-#define FG_LANES FG_DOUBLE_512
-#include "simd_lanes.h"
-#include "poolings_of_width.h"
-#include "simd_lanes_end.h"
+/* Of doubles, which are seldom pooled, as in convolutions.h: not for the widest vectors, and small. */
+#pragma GCC push_options
+#pragma GCC optimize("Os")
 #define FG_LANES FG_DOUBLE_256
 #include "simd_lanes.h"
 #include "poolings_of_width.h"
 #include "simd_lanes_end.h"
+#pragma GCC pop_options
 #endif
 
 /* Units [first, last): FG_MAX, FG_MEAN make y [batch, *m, c]; FG_SPREAD the gradient of the maximum, FG_SHARE of the mean,

@@ -446,8 +446,8 @@ LOCAL void NAME(lines_back)(const fg_pool *w, const NAME(unit) *u, int64_t c, in
             for (int64_t b = 0; b < x[2].m; b++) {
                 T *to = places + ((next & (ring - 1)) * x[2].m + b) * c;
                 int64_t k = 0;
-                for (; k + 4 * LANES <= c; k += 4 * LANES)
-                    NAME(found_places)(4, 0, none, x, u, b, next, u->x + k, to + k);
+                for (; k + 2 * LANES <= c; k += 2 * LANES)
+                    NAME(found_places)(2, 0, none, x, u, b, next, u->x + k, to + k);
                 for (; k < c; k += LANES)
                     NAME(found_places)(1, 1, MASK_OF(fg_least(c - k, LANES)), x, u, b, next, u->x + k, to + k);
             }
@@ -456,8 +456,8 @@ LOCAL void NAME(lines_back)(const fg_pool *w, const NAME(unit) *u, int64_t c, in
             NAME(windows_at)(x + 2, i2, p);
             T *to = u->y + i1 * u->row + i2 * u->pixel;
             int64_t k = 0;
-            for (; k + 4 * LANES <= c; k += 4 * LANES)
-                NAME(came_back)(4, 0, none, x, u, c, i1, i2, o, p, ring, places + k, u->given + k, to + k);
+            for (; k + 2 * LANES <= c; k += 2 * LANES)
+                NAME(came_back)(2, 0, none, x, u, c, i1, i2, o, p, ring, places + k, u->given + k, to + k);
             for (; k < c; k += LANES)
                 NAME(came_back)(1, 1, MASK_OF(fg_least(c - k, LANES)), x, u, c, i1, i2, o, p, ring, places + k,
                                 u->given + k, to + k);
