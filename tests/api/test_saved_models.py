@@ -137,15 +137,6 @@ def test_operations_without_an_equal_are_those_of_the_list() -> None:
     assert len(words) > 500 and not [word for word in words if is_served(word)], "what is served leaves the list"
 
 
-def test_functions_that_go_over_datasets_are_not_saved_and_the_error_names_their_operations(tmp_path: Path) -> None:
-    module = tf.Module()
-    module.f = tf.function(
-        lambda n: tf.data.Dataset.range(n).reduce(n, lambda a, b: a + b), [tf.TensorSpec([], tf.int64)]
-    )
-    with pytest.raises(ValueError, match="MakeDataset"):
-        tf.saved_model.save(module, str(tmp_path))
-
-
 def test_a_dataset_that_is_made_of_itself_is_refused(folder: Path, tmp_path: Path) -> None:
     content = (folder / "dataset_loops" / "model" / "saved_model.pb").read_bytes()
     message = KINDS["SavedModel"].FromString(content)
