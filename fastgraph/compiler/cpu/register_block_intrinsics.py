@@ -119,6 +119,10 @@ class _Loads:
         lanes = ir.Constant(ir.VectorType(_I32, self.lanes), [0] * self.lanes)
         return b.shuffle_vector(one, undefined, lanes)
 
+    def rectified(self, value: ir.Value) -> ir.Value:
+        """The larger of a vector and 0; NaN stays."""
+        return self.builder.select(self.builder.fcmp_ordered("<", value, self.zero), self.zero, value)
+
     def multiply_add(self, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
         """x * y + total."""
         if not self.fused:  # without the instruction it would be a call into the maths library
@@ -255,9 +259,8 @@ def block_float32(
                     total = builder.fadd(unit.load(place, v == n_v - 1), total)
                 elif ending:
                     total = builder.fadd(total, bias[v])
-                if ending == 3:  # NaN stays
-                    negative = builder.fcmp_ordered("<", total, unit.zero)
-                    total = builder.select(negative, unit.zero, total)
+                if ending == 3:
+                    total = unit.rectified(total)
                 unit.store(total, place, v == n_v - 1)
         return context.get_dummy_value()
 
@@ -334,8 +337,8 @@ def few_float32(
                 channels = [(k * lanes + lane) % n_r for lane in range(lanes)]
                 mask = ir.Constant(ir.VectorType(_I32, lanes), channels)
                 total = builder.fadd(total, builder.shuffle_vector(bias, unit.zero, mask))
-            if ending == 3:  # NaN stays
-                total = builder.select(builder.fcmp_ordered("<", total, unit.zero), unit.zero, total)
+            if ending == 3:
+                total = unit.rectified(total)
             if side_by_side:
                 unit.store(total, builder.gep(out0, [number(k * lanes)]), k == len(totals) - 1)
                 continue
@@ -407,8 +410,8 @@ def apart_float32(
         for p, total in enumerate(totals):
             if bias is not None:
                 total = builder.fadd(total, bias)
-            if ending == 3:  # NaN stays
-                total = builder.select(builder.fcmp_ordered("<", total, unit.zero), unit.zero, total)
+            if ending == 3:
+                total = unit.rectified(total)
             unit.store(total, builder.gep(out0, [builder.mul(x_by, number(p))]), False)
         return context.get_dummy_value()
 

@@ -1,4 +1,6 @@
-"""Convolutions of each channel by itself, of few channels or large windows: rows of pixels as lines of full vectors.
+"""Convolutions of each channel by itself that blocks do not serve: rows of pixels as lines of full vectors.
+
+Of few channels, of long rows of taps, and gradients to inputs of those with strides; `depthwise_blocks` has the others.
 
 Rule: as the other kernels of convolutions: special to window and channels, every size comes at run time, and a result
 does not depend on how rows are shared. What is multiplied by the same tap lies side by side, whichever channel it is
