@@ -126,7 +126,7 @@ cdef bint _by_tiles(fg_sweep* w, fg_layout* y, const void* filter, double work) 
     w.tiles = _tiles
     fg_cut_runs(w)
     fg_cut(w, (w.tile_c + 1) // 2)
-    if columns.tiles > 1:
+    if columns.tiles > 1 and _tiles > 1:
         columns.tile = (columns.tile + 31) // 32 * 32
         columns.tiles = (columns.m + columns.tile - 1) // columns.tile
     room = _Room(panels * y.groups * fg_tile_panel(w) * 2)

@@ -51,6 +51,8 @@ typedef struct {
 
 typedef struct {
     int64_t a, b, n;
+    const char *ahead;  /* fetched meanwhile, at every step of blocks of places: what the next block sees */
+    int64_t ahead_step; /* bytes */
 } fg_run;
 
 /* Rows of sums: c[r, :] = the sum over runs, and over p in them, of a[run.a + r * a_row + p * a_col] * b[run.b + p * b_row, :]. */

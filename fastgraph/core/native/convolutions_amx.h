@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FG_TILES __attribute__((target("amx-tile,amx-bf16,avx512f,avx512bf16,avx512bw")))
+#define FG_TILES __attribute__((target("amx-tile,amx-bf16,avx512f,avx512bf16,avx512bw,avx512vl")))
 
 /* 2: this CPU has such registers and the system lets this process use them; 1: it multiplies pairs in vectors; 0. */
 static int fg_has_tiles(void) {
@@ -221,35 +221,42 @@ static const fg_tile_sums_t fg_all_tile_sums[2][2][4] = {
     {{fg_tile_sums_11, fg_tile_sums_21, fg_tile_sums_31, fg_tile_sums_41}, {fg_tile_sums_12, fg_tile_sums_22}},
     {{fg_tile_more_11, fg_tile_more_21, fg_tile_more_31, fg_tile_more_41}, {fg_tile_more_12, fg_tile_more_22}}};
 
-/* The same by vectors: R places times 16 * N results, one piece a run; all R * N sums are stored. */
+/* The same by vectors: R places times 32 results (N is 2), 16 (1) or 8 (0: vectors of half the width), one piece a run; all
+ * sums are stored, those of one vector as if it were whole. */
+#define FG_PAIRS(VECTOR, PAIRS, LOADED, SPREAD, MADE)                                                                  \
+    const uint16_t *q[5];                                                                                              \
+    VECTOR sums[14][2];                                                                                                \
+    _Pragma("GCC unroll 16") for (int r = 0; r < R; r++) sums[r][0] = sums[r][1] = (VECTOR){0};                        \
+    for (; run < end; run++, b += 16 * each) {                                                                         \
+        _Pragma("GCC unroll 16") for (int r = 0; r < R; r += 3) q[r / 3] = a + run->a + r * a_row;                     \
+        for (int64_t p = 0; p < each; p += 2, b += 32) {                                                               \
+            PAIRS y0 = (PAIRS)LOADED((const void *)b), y1 = N == 2 ? (PAIRS)LOADED((const void *)(b + 16 * each)) : y0; \
+            _Pragma("GCC unroll 16") for (int r = 0; r < R; r++) {                                                     \
+                PAIRS x = (PAIRS)SPREAD(((const fg_pair *)FG_ROW(r))->both);                                           \
+                sums[r][0] = MADE(sums[r][0], x, y0);                                                                  \
+                if (N == 2) sums[r][1] = MADE(sums[r][1], x, y1);                                                      \
+            }                                                                                                          \
+            _Pragma("GCC unroll 16") for (int r = 0; r < R; r += 3) q[r / 3] += 2;                                     \
+        }                                                                                                              \
+    }
+
 FG_TILES static inline __attribute__((always_inline)) void fg_pair_sums(const int R, const int N, const fg_run *run,
                                                                         const fg_run *end, int64_t each, const uint16_t *a,
                                                                         int64_t a_row, const uint16_t *b, float *out) {
-    __m512 sums[14][2];
-    const uint16_t *q[5];
+    if (N == 0) { /* CPUs that make the widest vectors of two halves take half the time */
+        FG_PAIRS(__m256, __m256bh, _mm256_loadu_si256, _mm256_set1_epi32, _mm256_dpbf16_ps)
 #pragma GCC unroll 16
-    for (int r = 0; r < R; r++) sums[r][0] = sums[r][1] = _mm512_setzero_ps();
-    for (; run < end; run++, b += 16 * each) {
-#pragma GCC unroll 16
-        for (int r = 0; r < R; r += 3) q[r / 3] = a + run->a + r * a_row;
-        for (int64_t p = 0; p < each; p += 2, b += 32) {
-            __m512bh y0 = (__m512bh)_mm512_loadu_si512(b), y1 = N == 2 ? (__m512bh)_mm512_loadu_si512(b + 16 * each) : y0;
-#pragma GCC unroll 16
-            for (int r = 0; r < R; r++) {
-                __m512bh x = (__m512bh)_mm512_set1_epi32(((const fg_pair *)FG_ROW(r))->both);
-                sums[r][0] = _mm512_dpbf16_ps(sums[r][0], x, y0);
-                if (N == 2) sums[r][1] = _mm512_dpbf16_ps(sums[r][1], x, y1);
-            }
-#pragma GCC unroll 16
-            for (int r = 0; r < R; r += 3) q[r / 3] += 2;
-        }
+        for (int r = 0; r < R; r++, out += 16) _mm256_store_ps(out, sums[r][0]);
+        return;
     }
+    FG_PAIRS(__m512, __m512bh, _mm512_loadu_si512, _mm512_set1_epi32, _mm512_dpbf16_ps)
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++, out += 16 * N) {
         _mm512_store_ps(out, sums[r][0]);
         if (N == 2) _mm512_store_ps(out + 16, sums[r][1]);
     }
 }
+#undef FG_PAIRS
 
 #define FG_PAIR_SUMS(R, N)                                                                                             \
     FG_TILES static __attribute__((noinline)) void fg_pair_sums_##R##_##N(                                             \
@@ -260,13 +267,22 @@ FG_TILES static inline __attribute__((always_inline)) void fg_pair_sums(const in
 #define FG_ALL_PAIR_SUMS(N)                                                                                            \
     FG_PAIR_SUMS(2, N) FG_PAIR_SUMS(4, N) FG_PAIR_SUMS(6, N) FG_PAIR_SUMS(8, N) FG_PAIR_SUMS(10, N)                    \
     FG_PAIR_SUMS(12, N) FG_PAIR_SUMS(14, N)
+FG_ALL_PAIR_SUMS(0)
 FG_ALL_PAIR_SUMS(1)
 FG_ALL_PAIR_SUMS(2)
-static const fg_tile_sums_t fg_all_pair_sums[2][7] = {
-    {fg_pair_sums_2_1, fg_pair_sums_4_1, fg_pair_sums_6_1, fg_pair_sums_8_1, fg_pair_sums_10_1, fg_pair_sums_12_1,
-     fg_pair_sums_14_1},
-    {fg_pair_sums_2_2, fg_pair_sums_4_2, fg_pair_sums_6_2, fg_pair_sums_8_2, fg_pair_sums_10_2, fg_pair_sums_12_2,
-     fg_pair_sums_14_2}};
+#define FG_EACH(N)                                                                                                     \
+    {fg_pair_sums_2_##N,  fg_pair_sums_4_##N,  fg_pair_sums_6_##N, fg_pair_sums_8_##N,                                 \
+     fg_pair_sums_10_##N, fg_pair_sums_12_##N, fg_pair_sums_14_##N}
+static const fg_tile_sums_t fg_all_pair_sums[3][7] = {FG_EACH(0), FG_EACH(1), FG_EACH(2)};
+#undef FG_EACH
+#undef FG_PAIR_SUMS
+#undef FG_ALL_PAIR_SUMS
+
+/* Places of a block of vectors that begins at place i of a line: pairs of places, in blocks as even as can be. */
+static int64_t fg_pair_places(int64_t line, int64_t i) {
+    int64_t pairs = fg_pieces(line, 2), blocks = fg_pieces(pairs, 7), less = pairs / blocks, more = pairs % blocks;
+    return i < 2 * (less + 1) * more ? 2 * (less + 1) : 2 * less;
+}
 
 /* Sums of places one after the other, and where they belong: lines of `wide` places, from the first of one to that of
  * the next `columns` sums. */
@@ -371,8 +387,8 @@ FG_TILES static void fg_tile_unit(const fg_sweep *w, int64_t unit, uint16_t *roo
     if (cuts > FG_CUTS || vectors) cuts = 1; /* vectors need no more of it than the second cache gives */
     int64_t slot = 0;
     for (int64_t f = part * w->part; f < f1; f += 32) {
-        int64_t halves = f1 - f > 16 ? 2 : 1, places = vectors ? fg_pieces(line, fg_pieces(line, 14)) : 64 / halves;
-        int64_t left = lines_of * fg_pieces(line, places), next_j = 0, next_i = 0, some;
+        int64_t halves = f1 - f > 16 ? 2 : 1, width = f1 - f > 8 ? halves : 0, places = 64 / halves;
+        int64_t left = lines_of * fg_pieces(line, vectors ? 14 : places), next_j = 0, next_i = 0, some;
         for (int64_t j = 0, i = 0; left > 0; left -= some, slot += some, j = next_j, i = next_i) {
             const fg_run *from = runs, *to;
             some = fg_least(FG_SLOTS, left);
@@ -381,9 +397,10 @@ FG_TILES static void fg_tile_unit(const fg_sweep *w, int64_t unit, uint16_t *roo
                 next_j = j;
                 next_i = i;
                 for (int64_t k = slot; k < slot + some; k++) {
+                    if (vectors) places = fg_pair_places(line, next_i);
                     int64_t n = fg_least(line - next_i, places);
                     float *sums = out + k % FG_SLOTS * 1024;
-                    fg_tile_sums_t sums_of = vectors ? fg_all_pair_sums[halves - 1][(n - 1) / 2]
+                    fg_tile_sums_t sums_of = vectors ? fg_all_pair_sums[width][(n - 1) / 2]
                                                      : fg_all_tile_sums[cut > 1][halves - 1][(n - 1) / 16];
                     sums_of(from, to, w->tile_pieces, each, room + next_j * x[1].step * row + next_i * a_row, a_row,
                             filter + f / 32 * panel + (from - runs) * run, sums);

@@ -5,13 +5,15 @@
 #define WIDE (2 * LANES)
 #if MOST > 6 /* masks of 16-bit numbers */
 #undef TARGET
-#define TARGET "avx512f,avx512bw,avx512vl"
+#define TARGET "avx512f,avx512bw,avx512vl,fma,prfchw"
 #endif
 /* Rows of two vectors of sums that leave registers for three taps; fewer than LINES_LEAST are not worth it. */
 #define LINES_MOST (MOST - 2)
 #define LINES_LEAST (MOST > 6 ? 9 : MOST)
 /* Places whose sums apart are in registers at a time: more of them have more addresses than registers hold. */
 #define APART_MOST (MOST > 7 ? 7 : MOST)
+/* The same of filters that do not lie in panels: few places, for which more code would gain little. */
+#define DENSE_MOST APART_MOST
 
 /* What N vectors y of one step add to R rows of sums: row r sees a number at `at` in a's row r. */
 #define STEP(y, at)                                                                                                    \
@@ -22,6 +24,18 @@
             V x = SET1((how == ACROSS ? q[0] + r : FG_ROW(r))[at]);                                                    \
             sums[r][0] = FMA(x, y0, sums[r][0]);                                                                       \
             if (N == 2) sums[r][1] = FMA(x, y1, sums[r][1]);                                                           \
+        }                                                                                                              \
+    } while (0)
+
+/* One line of the cache at a time: many at once would keep those waiting that are needed now. */
+#define AHEAD (__builtin_prefetch(ahead), ahead += run->ahead_step)
+
+/* Fetch where R rows of N sums go, to be written. */
+#define FETCHED                                                                                                        \
+    do {                                                                                                               \
+        _Pragma("GCC unroll 16") for (int r = 0; r < R; r++) {                                                         \
+            __builtin_prefetch(c + r * s->c_row, 1);                                                                   \
+            if (N == 2) __builtin_prefetch(c + r * s->c_row + LANES, 1);                                               \
         }                                                                                                              \
     } while (0)
 
@@ -42,14 +56,10 @@ INLINE void NAME(sums)(const int R, const int N, const int part, const int how, 
     const int64_t b_row = how == NEAR ? WIDE : s->b_row;
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++) sums[r][0] = sums[r][1] = ZERO;
-    if (add)
-#pragma GCC unroll 16
-        for (int r = 0; r < R; r++) {
-            __builtin_prefetch(c + r * s->c_row);
-            if (N == 2) __builtin_prefetch(c + r * s->c_row + LANES);
-        }
+    if (add || how == NEAR) FETCHED;
     for (const fg_run *run = s->runs; run < s->end; run++) {
         const T *y = b + run->b;
+        const char *ahead = run->ahead;
         int64_t p = run->n;
 #pragma GCC unroll 16
         for (int r = 0; r < R; r += 3) q[r / 3] = a + run->a + r * a_row;
@@ -60,6 +70,7 @@ INLINE void NAME(sums)(const int R, const int N, const int part, const int how, 
 #pragma GCC unroll 16
                 for (int r = 0; r < R; r += 3) q[r / 3] += 2;
                 y += 2 * WIDE;
+                AHEAD;
             }
         for (; p > 0; p--) {
             STEP(y, 0);
@@ -84,45 +95,52 @@ INLINE void NAME(sums)(const int R, const int N, const int part, const int how, 
 }
 
 /* What K taps of a line, n channels of each, add to R rows of N vectors of sums that stand as far from each other as taps
- * do: a number serves all of them. */
-#define LINE(K)                                                                                                        \
+ * do: a number serves all of them. VECTOR and what makes one: those of this width, or of half of it. */
+#define LINE(K, VECTOR, LOADED, SPREAD, MADE)                                                                          \
     do {                                                                                                               \
         const T *y = b + run->b + tap * s->b_tap;                                                                      \
         _Pragma("GCC unroll 16") for (int j = 0; j < R + K - 1; j += 3) q[j / 3] = a + run->a + (tap + j) * a_row;     \
         for (int64_t p = run->n; p > 0; p--, y += WIDE) {                                                              \
-            V taps[K][2];                                                                                              \
+            VECTOR taps[K][2];                                                                                         \
             _Pragma("GCC unroll 4") for (int k = 0; k < K; k++) {                                                      \
-                taps[k][0] = LOAD(y + k * b_tap);                                                                      \
-                if (N == 2) taps[k][1] = LOAD(y + k * b_tap + LANES);                                                  \
+                taps[k][0] = LOADED(y + k * b_tap);                                                                    \
+                if (N == 2) taps[k][1] = LOADED(y + k * b_tap + LANES);                                                \
             }                                                                                                          \
             _Pragma("GCC unroll 20") for (int j = 0; j < R + K - 1; j++) {                                             \
-                V x = SET1(FG_ROW(j)[0]);                                                                              \
+                VECTOR x = SPREAD(FG_ROW(j)[0]);                                                                       \
                 _Pragma("GCC unroll 4") for (int k = 0; k < K; k++)                                                    \
                     if (j >= k && j - k < R) {                                                                         \
-                        sums[j - k][0] = FMA(x, taps[k][0], sums[j - k][0]);                                           \
-                        if (N == 2) sums[j - k][1] = FMA(x, taps[k][1], sums[j - k][1]);                               \
+                        sums[j - k][0] = MADE(x, taps[k][0], sums[j - k][0]);                                          \
+                        if (N == 2) sums[j - k][1] = MADE(x, taps[k][1], sums[j - k][1]);                              \
                     }                                                                                                  \
             }                                                                                                          \
             _Pragma("GCC unroll 16") for (int j = 0; j < R + K - 1; j += 3) q[j / 3]++;                                \
+            AHEAD;                                                                                                     \
         }                                                                                                              \
         tap += K;                                                                                                      \
     } while (0)
 
-/* R rows of n sums, at most N vectors, of which the last is a part if n says so: runs are lines of taps, b lies in panels. */
+/* The sums of all runs: lines of taps; b lies in panels. */
+#define LINES(VECTOR, LOADED, SPREAD, MADE)                                                                            \
+    const T *q[6];                                                                                                     \
+    const int64_t a_row = s->a_row, b_tap = s->b_tap;                                                                  \
+    VECTOR sums[MOST][2];                                                                                              \
+    _Pragma("GCC unroll 16") for (int r = 0; r < R; r++) sums[r][0] = sums[r][1] = SPREAD(0);                          \
+    FETCHED;                                                                                                           \
+    for (const fg_run *run = s->runs; run < s->end; run++) {                                                           \
+        const char *ahead = run->ahead;                                                                                \
+        for (int64_t tap = 0; tap < s->taps;)                                                                          \
+            if (s->taps - tap >= 3)                                                                                    \
+                LINE(3, VECTOR, LOADED, SPREAD, MADE);                                                                 \
+            else if (s->taps - tap == 2)                                                                               \
+                LINE(2, VECTOR, LOADED, SPREAD, MADE);                                                                 \
+            else                                                                                                       \
+                LINE(1, VECTOR, LOADED, SPREAD, MADE);                                                                 \
+    }
+
+/* R rows of n sums, at most N vectors, of which the last is a part if n says so. */
 INLINE void NAME(sums_of_lines)(const int R, const int N, const fg_sums *s, const T *a, const T *b, T *c, int64_t n) {
-    V sums[MOST][2];
-    const T *q[6];
-    const int64_t a_row = s->a_row, b_tap = s->b_tap;
-#pragma GCC unroll 16
-    for (int r = 0; r < R; r++) sums[r][0] = sums[r][1] = ZERO;
-    for (const fg_run *run = s->runs; run < s->end; run++)
-        for (int64_t tap = 0; tap < s->taps;)
-            if (s->taps - tap >= 3)
-                LINE(3);
-            else if (s->taps - tap == 2)
-                LINE(2);
-            else
-                LINE(1);
+    LINES(V, LOAD, SET1, FMA)
     const M mask = MASK_OF(n < N * LANES ? n - (N - 1) * LANES : 0);
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++, c += s->c_row) {
@@ -133,6 +151,19 @@ INLINE void NAME(sums_of_lines)(const int R, const int N, const fg_sums *s, cons
             STORE(c + (N - 1) * LANES, sums[r][N - 1]);
     }
 }
+
+#if MOST > 6
+/* R rows of n sums, at most half a vector: CPUs that make the widest ones of two halves take half the time. */
+INLINE void NAME(sums_of_half)(const int R, const fg_sums *s, const T *a, const T *b, T *c, int64_t n) {
+    const int N = 1;
+    LINES(__m256, _mm256_loadu_ps, _mm256_set1_ps, _mm256_fmadd_ps)
+#pragma GCC unroll 16
+    for (int r = 0; r < R; r++, c += s->c_row) _mm256_mask_storeu_ps(c, (__mmask8)((1u << n) - 1), sums[r][0]);
+}
+#define HALF(R, n) if (2 * (n) <= LANES) NAME(sums_of_half)(R, s, a, b, c, n); else
+#else
+#define HALF(R, n)
+#endif
 
 /* At edges of lines masks that cost nothing hide what lies outside; numbers of 16 bits are widened where they lie. */
 #define EDGES (MOST > 6)
@@ -233,15 +264,15 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int edged, const
         else                                                                                                           \
             NAME(sums)(R, 1, 1, how, MASK_OF(n), s, a, b, c, add);                                                     \
     }
-#define ROWS_TOGETHER(R)                                                                                                        \
-    ROWS_OF(R, NAME(any), dense)                                                                                       \
+#define ROWS_TOGETHER(R)                                                                                               \
     ROWS_OF(R, NEAR, near)                                                                                             \
     ROWS_OF(R, ACROSS, across)                                                                                         \
     static __attribute__((noinline, target(TARGET))) void NAME(lines##R)(const fg_sums *s, const T *a, const T *b,     \
                                                                          T *c, int64_t n, int add) {                   \
+        HALF(R, n)                                                                                                     \
         if (n <= LANES)                                                                                                \
             NAME(sums_of_lines)(R, 1, s, a, b, c, n);                                                                  \
-        else if (R <= LINES_MOST) /* no other is asked for */                                                          \
+        else if (R >= LINES_LEAST && R <= LINES_MOST) /* no other is asked for */                                      \
             NAME(sums_of_lines)(R, 2, s, a, b, c, n);                                                                  \
     }
 #if EDGES
@@ -278,7 +309,7 @@ INLINE const M *NAME(hidden)(const M *columns, int64_t lanes, M mask, M *some) {
                 NAME(sums_apart)(R, 1, 0, 0, mask, NULL, s, a + l, b + l, c + l, add);                                 \
         }                                                                                                              \
     }
-#define ROWS(R) ROWS_TOGETHER(R) ROWS_APART(R)
+#define ROWS(R) ROWS_OF(R, NAME(any), dense) ROWS_TOGETHER(R) ROWS_APART(R)
 ROWS(1) ROWS(2) ROWS(3) ROWS(4) ROWS(5) ROWS(6)
 #if MOST > 6
 ROWS(7) ROWS_TOGETHER(8) ROWS_TOGETHER(9) ROWS_TOGETHER(10) ROWS_TOGETHER(11) ROWS_TOGETHER(12) ROWS_TOGETHER(13) ROWS_TOGETHER(14)
@@ -293,15 +324,19 @@ ROWS(7) ROWS_TOGETHER(8) ROWS_TOGETHER(9) ROWS_TOGETHER(10) ROWS_TOGETHER(11) RO
 #undef ROWS_OF
 #undef STEP
 #undef STEPS
+#undef AHEAD
+#undef FETCHED
 #undef WHOLE
 #undef LINE
+#undef LINES
+#undef HALF
 
 typedef void (*NAME(sums_t))(const fg_sums *, const T *, const T *, T *, int64_t, int);
 #define ALL(kind) {NULL, NAME(kind##1), NAME(kind##2), NAME(kind##3), NAME(kind##4), NAME(kind##5), NAME(kind##6) MORE(kind)}
 #if MOST > 6
 #define MORE(kind) , NAME(kind##7) MORE_##kind
 #define MORE_OF(kind) , NAME(kind##8), NAME(kind##9), NAME(kind##10), NAME(kind##11), NAME(kind##12), NAME(kind##13), NAME(kind##14)
-#define MORE_dense MORE_OF(dense)
+#define MORE_dense
 #define MORE_near MORE_OF(near)
 #define MORE_lines MORE_OF(lines)
 #define MORE_across MORE_OF(across)
@@ -479,6 +514,7 @@ LOCAL void NAME(put)(const fg_sweep *w, T *sums, int64_t at, int64_t n) {
 typedef struct {
     int64_t image, low[3], wide, c0, n; /* low: of what the first place sees; wide: columns that the block does */
     int64_t ring, next;                 /* lines kept of each plane, and the first that was not yet copied */
+    int64_t then, lines, column;        /* fetched meanwhile: lines from `then` on, the block's columns from one on */
     T *room;
 } NAME(strip);
 
@@ -500,9 +536,15 @@ LOCAL const T *NAME(strip_seen)(const fg_sweep *w, NAME(strip) *p, int64_t line,
         }
     /* The channels of all taps of a line are a run, where they are not told apart. */
     int joined = s->taps || w->apart || (x[2].gap == 1 && column == w->c);
+    /* What is fetched meanwhile: each run takes a line, or its part of the only one. */
+    const int64_t n = joined && !s->taps ? taps * each : each, size = w->kind == FG_NATIVE ? sizeof(T) : 2;
+    const int64_t steps = s->taps ? n * fg_pieces(taps, 3) : fg_most(n / 2, 1), parts = p->lines == 1 ? x[1].taps : 1;
+    const int64_t ahead_step = p->lines ? fg_pieces(p->wide * p->n * size, steps * parts) : 0;
+    const char *ahead = (const char *)w->source + (p->image + p->column * x[2].source + p->c0) * size;
     s->runs = run;
     for (int64_t t0 = 0, tap = 0; t0 < x[0].taps; t0++)
         for (int64_t t1 = 0; t1 < x[1].taps; t1++) {
+            const int64_t next = p->low[1] + p->then + fg_least(t1, p->lines - 1);
             int64_t plane = p->low[0] + t0 * x[0].gap, of = p->low[1] + line + t1 * x[1].gap, at = first + t1 * x[1].gap;
             if (!FG_WITHIN(plane, x[0].n) || !FG_WITHIN(of, x[1].n)) {
                 tap += taps;
@@ -513,29 +555,19 @@ LOCAL const T *NAME(strip_seen)(const fg_sweep *w, NAME(strip) *p, int64_t line,
             for (int64_t t2 = 0; t2 < taps; t2 += joined ? taps : 1, tap += joined ? taps : 1, run++) {
                 run->a = at + t2 * x[2].gap * column;
                 run->b = tap * each * w->filter_row;
-                run->n = joined && !s->taps ? taps * each : each;
+                run->n = n;
+                run->ahead = ahead;
+                run->ahead_step = 0;
+                if (ahead_step && FG_WITHIN(next, x[1].n)) {
+                    run->ahead += (plane * x[0].source + next * x[1].source) * size + (parts > 1) * t1 * steps * ahead_step;
+                    run->ahead_step = ahead_step;
+                }
             }
         }
     s->end = run;
     s->a_row = x[2].step * column;
     s->a_col = w->apart ? x[2].gap * column : 1;
     return inside ? (const T *)w->source : p->room;
-}
-
-/* Fetch `lines` lines from `line` on, and columns from `low` on, that a block of dense sums sees next. */
-LOCAL void NAME(strip_fetched)(const fg_sweep *w, const NAME(strip) *p, int64_t line, int64_t lines, int64_t low) {
-    const fg_axis *x = w->axis;
-    int64_t size = w->kind == FG_NATIVE ? sizeof(T) : 2, joined = x[2].source == p->n, column = x[2].source * size;
-    int64_t each = (joined ? p->wide * p->n : p->n) * size;
-    for (int64_t t0 = 0; t0 < x[0].taps; t0++)
-        for (int64_t i = line; i < line + lines; i++) {
-            int64_t plane = p->low[0] + t0 * x[0].gap, of = p->low[1] + i;
-            if (!FG_WITHIN(plane, x[0].n) || !FG_WITHIN(of, x[1].n)) continue;
-            const char *from = (const char *)w->source;
-            from += (p->image + plane * x[0].source + of * x[1].source + low * x[2].source + p->c0) * size;
-            for (int64_t j = 0; j < (joined ? 1 : p->wide); j++, from += column)
-                for (int64_t at = 0; at < each; at += 64) __builtin_prefetch(from + at);
-        }
 }
 
 /* A tile of lanes apart: down the lines of a block of places and, at each place, from lanes to lanes. What a line sees of
@@ -591,7 +623,7 @@ LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg
     fg_sums s = {.columns = NULL};
     NAME(strip) p;
     int how = w->filter_row == WIDE ? 2 : 0;
-    int ahead = w->groups == 1; /* else it would cost as much as it saves */
+    int ahead = w->groups == 1 && how == 2; /* what a block sees of a line lies together */
     s.b_row = w->filter_row;
     s.c_row = through ? WIDE : x[2].target;
     s.b_tap = w->c * WIDE;
@@ -603,7 +635,7 @@ LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg
     for (int64_t f = f0; f < f1; f += WIDE) {
         int64_t n = fg_least(WIDE, f1 - f), to = corner + group * w->f + f;
         const T *b = filter + f / WIDE * w->panel;
-        int64_t blocks = fg_pieces(t.wide, MOST), narrow = fg_pieces(t.wide, LINES_MOST); /* as even as can be */
+        int64_t blocks = fg_pieces(t.wide, how == 2 ? MOST : DENSE_MOST), narrow = fg_pieces(t.wide, LINES_MOST); /* as even as can be */
         int lines = how == 2 && x[2].taps > 1 && x[2].step == x[2].gap; /* a number serves all taps of its line */
         lines = lines && (n <= LANES || t.wide / narrow >= LINES_LEAST);
         if (lines && n > LANES) blocks = narrow;
@@ -616,11 +648,11 @@ LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg
             p.next = 0;
             for (int64_t j = 0; j < t.high; j++) {
                 int64_t at = to + j * x[1].target + i * x[2].target;
+                int below = j + 1 < t.high;
+                p.then = below ? j * x[1].step + p.ring : 0;
+                p.lines = !ahead || (!below && block + 1 == blocks) ? 0 : below ? x[1].step : p.ring;
+                p.column = p.low[2] + (below ? 0 : rows * x[2].step);
                 const T *a = NAME(strip_seen)(w, &p, j * x[1].step, &s, runs);
-                if (ahead && j + 1 < t.high)
-                    NAME(strip_fetched)(w, &p, j * x[1].step + p.ring, x[1].step, p.low[2]);
-                else if (ahead && block + 1 < blocks)
-                    NAME(strip_fetched)(w, &p, 0, p.ring, p.low[2] + rows * x[2].step);
                 NAME(all_sums)[lines ? 3 : how][rows](&s, a, b, through ? out : (T *)w->target + at, n, 0);
                 if (through)
                     for (int64_t k = 0; k < rows; k++) NAME(put)(w, out + k * WIDE, at + k * x[2].target, n);
@@ -731,4 +763,5 @@ LOCAL void NAME(fg_filter_units)(fg_sweep *w, int64_t begin, int64_t end) {
 #undef LINES_MOST
 #undef LINES_LEAST
 #undef APART_MOST
+#undef DENSE_MOST
 #undef EDGES
