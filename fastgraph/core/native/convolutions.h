@@ -51,8 +51,8 @@ typedef struct {
 
 typedef struct {
     int64_t a, b, n;
-    const char *ahead;  /* fetched meanwhile, at every step of blocks of places: what the next block sees */
-    int64_t ahead_step; /* bytes */
+    int64_t ahead, ahead_step; /* bytes from a, and between steps: fetched meanwhile, what the next block sees */
+    int64_t ahead_columns;     /* of sums apart, each a step */
 } fg_run;
 
 /* Rows of sums: c[r, :] = the sum over runs, and over p in them, of a[run.a + r * a_row + p * a_col] * b[run.b + p * b_row, :]. */
@@ -63,6 +63,7 @@ typedef struct {
     const void *columns; /* of sums apart at an edge: masks of what a line sees, of columns or, if step is gap, of taps */
     int64_t step, gap;   /* columns from a row of sums to the next, from a tap to the next */
     int brain;           /* sums apart: a and c are bfloat16 */
+    int64_t below;       /* of them: bytes to where the next block's go */
 } fg_sums;
 
 /* How a filter is laid out for a sweep: element (tap, channel, result) of group g stands at

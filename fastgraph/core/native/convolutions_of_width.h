@@ -59,7 +59,7 @@ INLINE void NAME(sums)(const int R, const int N, const int part, const int how, 
     if (add || how == NEAR) FETCHED;
     for (const fg_run *run = s->runs; run < s->end; run++) {
         const T *y = b + run->b;
-        const char *ahead = run->ahead;
+        const char *ahead = (const char *)a + run->ahead;
         int64_t p = run->n;
 #pragma GCC unroll 16
         for (int r = 0; r < R; r += 3) q[r / 3] = a + run->a + r * a_row;
@@ -128,7 +128,7 @@ INLINE void NAME(sums)(const int R, const int N, const int part, const int how, 
     _Pragma("GCC unroll 16") for (int r = 0; r < R; r++) sums[r][0] = sums[r][1] = SPREAD(0);                          \
     FETCHED;                                                                                                           \
     for (const fg_run *run = s->runs; run < s->end; run++) {                                                           \
-        const char *ahead = run->ahead;                                                                                \
+        const char *ahead = (const char *)a + run->ahead;                                                                                \
         for (int64_t tap = 0; tap < s->taps;)                                                                          \
             if (s->taps - tap >= 3)                                                                                    \
                 LINE(3, VECTOR, LOADED, SPREAD, MADE);                                                                 \
@@ -206,9 +206,13 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int edged, const
     const int64_t size = brain ? 2 : sizeof(T), a_row = s->a_row * size, a_col = s->a_col * size, b_row = s->b_row;
     const fg_run *end = s->end;
 #pragma GCC unroll 16
-    for (int r = 0; r < R; r++) sums[r] = ZERO;
+    for (int r = 0; r < R; r++) {
+        sums[r] = ZERO;
+        __builtin_prefetch((const char *)c + s->below + r * s->c_row * size, 1);
+    }
     for (const fg_run *run = s->runs; run < end; run++) {
-        const char *q = (const char *)a + run->a * size;
+        const char *q = (const char *)a + run->a * size, *ahead = (const char *)a + run->ahead;
+        for (int64_t i = run->ahead_columns; i > 0; i--) AHEAD;
         const T *y = b + run->b;
         const M *edge = columns;
         int64_t p = run->n;
@@ -514,6 +518,7 @@ LOCAL void NAME(put)(const fg_sweep *w, T *sums, int64_t at, int64_t n) {
 typedef struct {
     int64_t image, low[3], wide, c0, n; /* low: of what the first place sees; wide: columns that the block does */
     int64_t ring, next;                 /* lines kept of each plane, and the first that was not yet copied */
+    int64_t whole;                      /* the last line whose runs are those of the one above it, moved down */
     int64_t then, lines, column;        /* fetched meanwhile: lines from `then` on, the block's columns from one on */
     T *room;
 } NAME(strip);
@@ -539,8 +544,10 @@ LOCAL const T *NAME(strip_seen)(const fg_sweep *w, NAME(strip) *p, int64_t line,
     /* What is fetched meanwhile: each run takes a line, or its part of the only one. */
     const int64_t n = joined && !s->taps ? taps * each : each, size = w->kind == FG_NATIVE ? sizeof(T) : 2;
     const int64_t steps = s->taps ? n * fg_pieces(taps, 3) : fg_most(n / 2, 1), parts = p->lines == 1 ? x[1].taps : 1;
-    const int64_t ahead_step = p->lines ? fg_pieces(p->wide * p->n * size, steps * parts) : 0;
-    const char *ahead = (const char *)w->source + (p->image + p->column * x[2].source + p->c0) * size;
+    const int64_t ahead_columns = w->apart && p->lines ? fg_pieces(p->wide, parts) : 0;
+    const int64_t ahead_step = w->apart ? x[2].source * size : p->lines ? fg_pieces(p->wide * p->n * size, steps * parts) : 0;
+    const T *a = inside ? (const T *)w->source : p->room;
+    const char *ahead = (const char *)w->source + (p->image + p->column * x[2].source + (w->apart ? 0 : p->c0)) * size;
     s->runs = run;
     for (int64_t t0 = 0, tap = 0; t0 < x[0].taps; t0++)
         for (int64_t t1 = 0; t1 < x[1].taps; t1++) {
@@ -556,18 +563,20 @@ LOCAL const T *NAME(strip_seen)(const fg_sweep *w, NAME(strip) *p, int64_t line,
                 run->a = at + t2 * x[2].gap * column;
                 run->b = tap * each * w->filter_row;
                 run->n = n;
-                run->ahead = ahead;
-                run->ahead_step = 0;
-                if (ahead_step && FG_WITHIN(next, x[1].n)) {
-                    run->ahead += (plane * x[0].source + next * x[1].source) * size + (parts > 1) * t1 * steps * ahead_step;
+                run->ahead = run->ahead_step = run->ahead_columns = 0;
+                if (p->lines && FG_WITHIN(next, x[1].n)) {
+                    run->ahead = ahead - (const char *)a + (plane * x[0].source + next * x[1].source) * size;
+                    if (parts > 1) run->ahead += t1 * (w->apart ? ahead_columns : steps) * ahead_step;
                     run->ahead_step = ahead_step;
+                    run->ahead_columns = ahead_columns;
                 }
             }
         }
     s->end = run;
+    p->whole = inside && run - s->runs == x[0].taps * x[1].taps * (joined ? 1 : taps) ? x[1].n - p->ring - p->low[1] : -1;
     s->a_row = x[2].step * column;
     s->a_col = w->apart ? x[2].gap * column : 1;
-    return inside ? (const T *)w->source : p->room;
+    return a;
 }
 
 /* A tile of lanes apart: down the lines of a block of places and, at each place, from lanes to lanes. What a line sees of
@@ -577,15 +586,17 @@ LOCAL void NAME(sweep_apart)(const fg_sweep *w, int64_t unit, T *room, T *out, f
     const fg_axis *x = w->axis;
     NAME(tile) t = NAME(tile_of)(w, unit / w->parts);
     int64_t f0 = unit % w->parts * w->part, f1 = fg_least(f0 + w->part, w->f), blocks = fg_pieces(t.wide, APART_MOST);
-    int64_t some = WIDE / w->fold * w->fold;
     int64_t corner = t.image * w->target_image + t.at[0] * x[0].target + t.at[1] * x[1].target + t.at[2] * x[2].target;
     int64_t seen = fg_seen(x + 2, t.wide), apart = x[2].step == x[2].gap ? x[2].gap : 1; /* from one mask to the next */
     int masked = EDGES && w->repeat == 1 && seen <= FG_COLUMNS, brain = masked && w->kind == FG_BRAIN && w->fold == 1;
     int through = (w->kind != FG_NATIVE && !brain) || w->fold > 1;
+    const int64_t some = through ? WIDE / w->fold * w->fold : f1 - f0;
     masked = masked && (brain || w->kind == FG_NATIVE);
     M columns[FG_COLUMNS];
     fg_sums s = {.b_row = w->filter_row, .c_row = through ? WIDE : x[2].target, .step = x[2].step, .gap = x[2].gap};
+    const int64_t down = x[1].step * x[1].source * (brain ? 2 : sizeof(T)); /* bytes */
     s.brain = brain;
+    s.below = through ? 0 : x[1].target * (brain ? 2 : sizeof(T));
     NAME(strip) p = {.image = t.image * w->source_image, .ring = fg_seen(x + 1, 1), .room = room, .c0 = f0, .n = f1 - f0};
     for (int64_t block = 0, i = 0, places; block < blocks; block++, i += places) {
         places = t.wide / blocks + (block < t.wide % blocks);
@@ -598,8 +609,14 @@ LOCAL void NAME(sweep_apart)(const fg_sweep *w, int64_t unit, T *room, T *out, f
                 columns[k] = FG_WITHIN(p.low[2] + k * apart, x[2].n) ? MASK_OF(LANES) : MASK_OF(0);
             s.columns = columns;
         }
+        const T *a = NULL;
         for (int64_t j = 0; j < t.high; j++) {
-            const T *a = NAME(strip_seen)(w, &p, j * x[1].step, &s, runs);
+            int below = j + 1 < t.high, there = s.columns || s.brain || w->kind == FG_NATIVE; /* read where it lies */
+            p.then = below ? j * x[1].step + p.ring : 0;
+            p.lines = !there || w->repeat > 1 || (!below && block + 1 == blocks) ? 0 : below ? x[1].step : p.ring;
+            p.column = p.low[2] + (below ? 0 : places * x[2].step);
+            a = j && below && j * x[1].step <= p.whole ? (const T *)((const char *)a + down)
+                                                       : NAME(strip_seen)(w, &p, j * x[1].step, &s, runs);
             for (int64_t f = f0; f < f1; f += some) {
                 int64_t n = fg_least(some, f1 - f), at = corner + j * x[1].target + i * x[2].target + f / w->fold;
                 T *to = through ? out : brain ? (T *)((uint16_t *)w->target + at) : (T *)w->target + at;
@@ -646,13 +663,15 @@ LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg
             for (int k = 0; k < 3; k++) p.low[k] = (t.at[k] + (k == 2 ? i : 0)) * x[k].step + x[k].first;
             p.wide = fg_seen(x + 2, rows);
             p.next = 0;
+            const T *a = NULL;
             for (int64_t j = 0; j < t.high; j++) {
                 int64_t at = to + j * x[1].target + i * x[2].target;
                 int below = j + 1 < t.high;
                 p.then = below ? j * x[1].step + p.ring : 0;
                 p.lines = !ahead || (!below && block + 1 == blocks) ? 0 : below ? x[1].step : p.ring;
                 p.column = p.low[2] + (below ? 0 : rows * x[2].step);
-                const T *a = NAME(strip_seen)(w, &p, j * x[1].step, &s, runs);
+                a = j && below && j * x[1].step <= p.whole ? a + x[1].step * x[1].source
+                                                           : NAME(strip_seen)(w, &p, j * x[1].step, &s, runs);
                 NAME(all_sums)[lines ? 3 : how][rows](&s, a, b, through ? out : (T *)w->target + at, n, 0);
                 if (through)
                     for (int64_t k = 0; k < rows; k++) NAME(put)(w, out + k * WIDE, at + k * x[2].target, n);
