@@ -183,13 +183,24 @@ INLINE void NAME(sums_of_half)(const int R, const fg_sums *s, const T *a, const 
      : part  ? LOAD_PART((const T *)(p), mask)                                                                         \
              : LOAD((const T *)(p)))
 
+/* An address that moves; else there are more of them, one for each column, than registers. */
+#define ONE_REGISTER(p) __asm__("" : "+r"(p))
+
 /* What K steps add to R rows of sums apart that stand as far from each other as steps do: a vector serves all of them. */
 #define STEPS(K)                                                                                                       \
     do {                                                                                                               \
         V steps[K];                                                                                                    \
-        _Pragma("GCC unroll 8") for (int k = 0; k < K; k++, y += b_row) steps[k] = part ? LOAD_PART(y, mask) : LOAD(y); \
+        const char *from = q;                                                                                          \
+        _Pragma("GCC unroll 8") for (int k = 0; k < K; k++) {                                                          \
+            const T *of = y + k % 3 * b_row;                                                                           \
+            steps[k] = part ? LOAD_PART(of, mask) : LOAD(of);                                                          \
+            if (k % 3 == 2 || k == K - 1) y = of + b_row;                                                              \
+            ONE_REGISTER(y);                                                                                           \
+        }                                                                                                              \
         _Pragma("GCC unroll 20") for (int j = 0; j < R + K - 1; j++) {                                                 \
-            V x = APART(q + j * a_col, j);                                                                             \
+            if (j && j % 3 == 0) from += 3 * a_col;                                                                    \
+            ONE_REGISTER(from);                                                                                        \
+            V x = APART(from + j % 3 * a_col, j);                                                                      \
             _Pragma("GCC unroll 8") for (int k = 0; k < K; k++)                                                        \
                 if (j >= k && j - k < R) sums[j - k] = FMA(x, steps[k], sums[j - k]);                                  \
         }                                                                                                              \
@@ -328,6 +339,7 @@ ROWS(7) ROWS_TOGETHER(8) ROWS_TOGETHER(9) ROWS_TOGETHER(10) ROWS_TOGETHER(11) RO
 #undef ROWS_OF
 #undef STEP
 #undef STEPS
+#undef ONE_REGISTER
 #undef AHEAD
 #undef FETCHED
 #undef WHOLE
