@@ -113,6 +113,23 @@ def test_registers_of_bfloat16_give_what_numpy_gives(registers: None) -> None:
                 np.testing.assert_array_equal(found.astype(np.float64), wanted.astype(np.float64), err_msg=str(case))
 
 
+def test_depthwise_pairs_of_bfloat16_give_what_numpy_gives(registers: None) -> None:
+    random = np.random.default_rng(8)
+    for case in [
+        ((2, 9, 30, 77), (7, 7, 1, 77), (2, 9, 30, 77), (1, 1), "SAME", (1, 1)),  # part of a vector of channels
+        ((1, 8, 20, 64), (4, 6, 1, 64), (1, 8, 20, 64), (1, 1), "SAME", (1, 1)),  # no last tap of its own
+        ((1, 8, 20, 32), (3, 2, 1, 32), (1, 7, 19, 32), (1, 1), ((0, 1), (0, 0)), (2, 1)),
+        ((1, 17, 3, 40), (3, 3, 1, 40), (1, 9, 2, 40), (2, 2), "SAME", (1, 1)),  # lines are exchanged
+        ((2, 15, 31, 33), (3, 3, 1, 33), (2, 5, 10, 33), (2, 3), "VALID", (2, 3)),  # steps of more than a column
+    ]:
+        x, w, dy = (random.integers(-3, 4, shape).astype(_dtype("bfloat16")) for shape in case[:3])
+        for array in (x, dy):
+            array.flat[random.integers(0, array.size, 3)] = (np.nan, np.inf, -np.inf)
+        with np.errstate(invalid="ignore"):
+            for found, wanted in zip(_by_blocks(case, x, w, dy), _by_numpy(case, x, w, dy), strict=True):
+                np.testing.assert_array_equal(found.astype(np.float64), wanted.astype(np.float64), err_msg=str(case))
+
+
 def test_gradients_to_large_filters_are_pieced_together(registers: None) -> None:
     random = np.random.default_rng(6)
     for case in [
@@ -138,6 +155,7 @@ def test_large_filters_and_few_results_give_what_numpy_gives(dtype: str, vectors
         ((2, 9, 45, 100), (3, 3, 100, 50), (2, 9, 45, 50), (1, 1), "SAME", (1, 1)),  # filters in pieces
         ((1, 3, 15, 15, 40), (3, 3, 3, 40, 96), (1, 3, 15, 15, 96), (1, 1, 1), "SAME", (1, 1, 1)),
         ((2, 8, 31, 20), (5, 5, 20, 7), (2, 4, 16, 7), (2, 2), "SAME", (2, 2)),  # lines of 3 and 2 taps
+        ((2, 6, 61, 33), (3, 3, 33, 40), (2, 6, 61, 40), (1, 1), "SAME", (1, 1)),  # the last by half a vector
         ((2, 9, 30, 461), (7, 7, 1, 461), (2, 9, 30, 461), (1, 1), "SAME", (1, 1)),  # apart, in parts
         ((1, 12, 70, 50), (3, 11, 1, 50), (1, 12, 70, 50), (1, 1), "SAME", (2, 6)),  # more columns than have masks
         ((1, 9, 41, 21), (3, 5, 1, 42), (1, 5, 14, 42), (2, 3), "SAME", (1, 1)),

@@ -13,6 +13,10 @@
 
 enum { FG_NATIVE, FG_BRAIN, FG_HALF }; /* what is stored: float or double themselves, bfloat16, float16 */
 
+struct fg_sums;
+/* Sums apart of bfloat16: c's places by n of a's and b's channels. */
+typedef void (*fg_apart_t)(const struct fg_sums *, const uint16_t *a, const uint16_t *b, uint16_t *c, int64_t n);
+
 typedef struct {
     int64_t n;                 /* extent of the source */
     int64_t m;                 /* places */
@@ -46,6 +50,7 @@ typedef struct {
     int tiles;                 /* by registers of tiles (2) or vectors of pairs (1): see convolutions_amx.h */
     int64_t tile_c, tile_run, tile_pieces;
     int64_t together;          /* tiles of places whose sums are stored once: see filter_gradients_amx.h */
+    const fg_apart_t *of_pairs; /* what makes sums apart of bfloat16, whose filter is as it is stored; or NULL */
     int failed;                /* memory was not there */
 } fg_sweep;
 
@@ -56,7 +61,7 @@ typedef struct {
 } fg_run;
 
 /* Rows of sums: c[r, :] = the sum over runs, and over p in them, of a[run.a + r * a_row + p * a_col] * b[run.b + p * b_row, :]. */
-typedef struct {
+typedef struct fg_sums {
     int64_t a_row, a_col, b_row, c_row;
     const fg_run *runs, *end;
     int64_t taps, b_tap; /* lines of taps: how many, from one to the next in b; 0 where runs are all there is */

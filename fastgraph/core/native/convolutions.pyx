@@ -57,6 +57,7 @@ cdef extern from "core/native/convolutions.h" nogil:
     void fg_sweep_units(int bits, fg_sweep* w, int64_t first, int64_t last)
     void fg_filter_units(int bits, fg_sweep* w, int64_t first, int64_t last)
     int fg_has_tiles()
+    int fg_apart_by_pairs(fg_sweep* w)
     void fg_cut_runs(fg_sweep* w)
     int64_t fg_tile_panel(const fg_sweep* w)
     void fg_lay_tiles(const fg_sweep* w, const fg_layout* y, uint16_t* to, const uint16_t* from_, int64_t first,
@@ -321,13 +322,14 @@ def forward(cnp.ndarray x not None, cnp.ndarray filter not None, tuple out, stri
     w.filter = cnp.PyArray_DATA(filter)
     if kind == FG_BRAIN and _by_tiles(&w, &y, w.filter, work):
         return _finished(&w, result)
-    if kind != FG_NATIVE:
+    cdef int64_t stored = _by_pairs(&w, work)
+    if kind != FG_NATIVE and not stored:
         held = _wide_filter(filter, kind)
         w.filter = held.data
     if w.apart:
         w.filter_row = w.f
         if turned:
-            laid = _in_order(&w, &y, w.filter)
+            laid = _in_order(&w, &y, w.filter, stored)
             w.filter = laid.data
     elif not turned and z.batch * z.m[0] * z.m[1] * z.m[2] <= FEW:
         w.filter_row = z.f
@@ -346,9 +348,15 @@ cdef object _finished(fg_sweep* w, object result):
     return result
 
 
-cdef _Room _in_order(fg_sweep* w, fg_layout* y, const void* filter):
-    """The taps of a sweep apart in its order: [taps, lanes]."""
-    cdef int64_t t0, t1, t2, tap, lanes = w.f, size = 8 if w.is_double else 4, at = 0
+cdef int64_t _by_pairs(fg_sweep* w, double work) noexcept:
+    """Let a sweep apart of bfloat16 be done by vectors of pairs; the bytes of a number of its filter then, or 0."""
+    return 2 if w.apart and _tiles and _bits == 512 and work >= _tiled and fg_apart_by_pairs(w) else 0
+
+
+cdef _Room _in_order(fg_sweep* w, fg_layout* y, const void* filter, int64_t size):
+    """The taps of a sweep apart in its order: [taps, lanes]; numbers of `size` bytes, or as they are computed with (0)."""
+    cdef int64_t t0, t1, t2, tap, lanes = w.f, at = 0
+    size = size or (8 if w.is_double else 4)
     cdef _Room room = _Room(y.taps[0] * y.taps[1] * y.taps[2] * lanes * size)
     for t0 in range(y.taps[0]):
         for t1 in range(y.taps[1]):
@@ -391,7 +399,7 @@ def input_gradient(tuple dims, cnp.ndarray filter not None, cnp.ndarray dy not N
     cdef fg_sweep w, all
     cdef fg_layout y, whole
     cdef int i, is_double = 0, kind = kind_of(dy.descr, &is_double)
-    cdef int64_t r0, r1, r2, taps, seen = 0
+    cdef int64_t r0, r1, r2, taps, stored, seen = 0
     cdef double work = _work(&z)
     cdef _Room held = None, laid = None
     cdef void* narrow
@@ -450,12 +458,12 @@ def input_gradient(tuple dims, cnp.ndarray filter not None, cnp.ndarray dy not N
                 if kind == FG_BRAIN and _by_tiles(&w, &y, narrow, work / (z.s[0] * z.s[1] * z.s[2])):
                     _finished(&w, result)
                     continue
-                if kind != FG_NATIVE and held is None:
-                    held = _wide_filter(filter, kind)
-                if held is not None:
+                stored = _by_pairs(&w, work / (z.s[0] * z.s[1] * z.s[2]))
+                if kind != FG_NATIVE and not stored:
+                    held = held or _wide_filter(filter, kind)
                     w.filter = held.data
                 if w.apart:
-                    laid = _in_order(&w, &y, w.filter)
+                    laid = _in_order(&w, &y, w.filter, stored)
                     w.filter = laid.data
                     w.filter_row = w.f
                 else:

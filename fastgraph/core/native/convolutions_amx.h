@@ -442,6 +442,7 @@ FG_TILES static void fg_tile_units(fg_sweep *w, int64_t first, int64_t last) {
     free(room);
 }
 
+#include "depthwise_pairs.h"
 #include "filter_gradients_amx.h"
 
 #else
@@ -451,6 +452,7 @@ static void fg_cut_runs(fg_sweep *w) {}
 static int64_t fg_tile_panel(const fg_sweep *w) { return 0; }
 static void fg_lay_tiles(const fg_sweep *w, const fg_layout *y, uint16_t *to, const uint16_t *from, int64_t first, int64_t last) {}
 static void fg_tile_units(fg_sweep *w, int64_t first, int64_t last) {}
+static int fg_apart_by_pairs(fg_sweep *w) { return 0; }
 static int fg_cut_to_filter(fg_sweep *w, int64_t units) { return 0; }
 static int64_t fg_unit_blocks(const fg_sweep *w) { return 0; }
 static int64_t fg_chunk_units(const fg_sweep *w) { return 0; }

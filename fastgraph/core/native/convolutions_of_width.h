@@ -633,7 +633,10 @@ LOCAL void NAME(sweep_apart)(const fg_sweep *w, int64_t unit, T *room, T *out, f
                 int64_t n = fg_least(some, f1 - f), at = corner + j * x[1].target + i * x[2].target + f / w->fold;
                 T *to = through ? out : brain ? (T *)((uint16_t *)w->target + at) : (T *)w->target + at;
                 const T *from = brain ? (const T *)((const uint16_t *)a + f - f0) : a + f - f0;
-                NAME(all_sums)[1][places](&s, from, (const T *)w->filter + f, to, n, 0);
+                if (w->of_pairs)
+                    w->of_pairs[places](&s, (const uint16_t *)from, (const uint16_t *)w->filter + f, (uint16_t *)to, n);
+                else
+                    NAME(all_sums)[1][places](&s, from, (const T *)w->filter + f, to, n, 0);
                 if (through)
                     for (int64_t k = 0; k < places; k++) NAME(put)(w, out + k * WIDE, at + k * x[2].target, n);
             }
@@ -731,9 +734,8 @@ LOCAL void NAME(filter_tile)(const fg_sweep *w, const NAME(tile) *t, int64_t gro
         s.b_row = n;
     }
     for (int64_t j = 0; j < t->high; j++) {
-        runs[j].a = j * x[1].step * view.row;
-        runs[j].b = j * (w->kind == FG_NATIVE ? x[1].target : t->wide * n);
-        runs[j].n = t->wide;
+        int64_t line = w->kind == FG_NATIVE ? x[1].target : t->wide * n;
+        runs[j] = (fg_run){.a = j * x[1].step * view.row, .b = j * line, .n = t->wide};
     }
     s.runs = runs;
     s.end = runs + t->high;
