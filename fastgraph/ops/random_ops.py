@@ -308,7 +308,9 @@ def categorical(
 
     Raises: InvalidArgumentError for other ranks or no classes. Source: tf.random.categorical.
     """
-    return categorical_of(generators.source("categorical", seed, logits), logits, num_samples, dtype, "Multinomial", name)
+    return categorical_of(
+        generators.source("categorical", seed, logits), logits, num_samples, dtype, "Multinomial", name
+    )
 
 
 @custom(

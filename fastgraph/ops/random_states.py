@@ -17,7 +17,7 @@ import math
 import os
 import random
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,9 +29,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.native import philox
 from fastgraph.core.native.buffer import Cell
-from fastgraph.core.tensor import (
-    EagerTensor, Tensor, cell_assign, cell_read, class_has, current_state, current_trace, from_array
-)  # fmt: skip
+from fastgraph.core.tensor import Tensor, cell_assign, cell_read, class_has, current_state, current_trace, from_array
 from fastgraph.ops.arguments import Extents, as_tensor, named, not_allowed, refused
 from fastgraph.ops.creation import check_dims
 from fastgraph.ops.elementwise import cast
@@ -235,11 +233,11 @@ def first_state(seeds: tuple[int, int] | None) -> Array:
 
 
 def refuse_deferred(*given: object) -> None:
-    """Raise TypeError for a tensor that stands for those of later calls: each would get the numbers that are drawn now."""
+    """Raise TypeError for a tensor that stands for those of later calls: all would get the numbers drawn now."""
     for each in given:
         if isinstance(each, (list, tuple)):
             refuse_deferred(*each)
-        elif type(each) is not EagerTensor and class_has(each, "__fg_defer__"):
+        elif class_has(each, "__fg_defer__"):
             raise TypeError(
                 f"{each!r} is a symbolic tensor of a functional model, and the function that is called with it draws "
                 "random numbers, which would be the same in every call of the model. Use a layer, such as "
