@@ -467,7 +467,7 @@ def _verify_node(graph: Graph, node: Node, defined: set[Value], devices: Callabl
         if len(arguments) != len(parameters):
             raise _Flaw(f"its subgraph {subgraph.name!r} takes {len(parameters)} arguments, not {len(arguments)}")
         for argument, parameter in zip(arguments, parameters, strict=True):
-            # What is noted of an argument (set_shape) may get lost on the way; a contradiction may not come up.
+            # A shape that is noted of an argument (set_shape) may get lost on the way; a contradiction may not come up.
             if argument.aval.dtype != parameter.aval.dtype or not compatible(parameter.aval.shape, argument.aval.shape):
                 raise _Flaw(f"it passes {argument} for {parameter} of {subgraph.name!r}")
         verify(subgraph, devices=devices)

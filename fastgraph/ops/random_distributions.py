@@ -336,7 +336,7 @@ def _truncated_grads(
     share = minimum(maximum(share, as_tensor(float(limits.tiny), x.dtype)), as_tensor(1 - float(limits.eps), x.dtype))
     by_max = exp(0.5 * (x * x - high * high) + log(share))
     by_min = exp(0.5 * (x * x - low * low) + log1p(-share))
-    # What moves all of the distribution moves its ends too, which stay where they are.
+    # Parameters that move all of the distribution move its ends too, which stay where they are.
     by_mean = 1.0 - by_min - by_max
     by_stddev = x - by_min * _finite(low) - by_max * _finite(high)
     slopes = {"means": (by_mean, means), "stddevs": (by_stddev, stddevs), "minvals": (by_min, minvals)}

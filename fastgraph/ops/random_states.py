@@ -80,7 +80,7 @@ def _infer_numbers(state: Aval, *, shape: tuple[int, ...], dtype: DType, kind: s
     return Aval(dtype, shape)
 
 
-#: What numbers there are: words, floats in [0, 1), of the standard normal distribution.
+#: Kinds of numbers: words, floats in [0, 1), of the standard normal distribution.
 KINDS = {
     "bits": ("uint32", "uint64"),
     "unit": ("float16", "bfloat16", "float32", "float64"),

@@ -187,7 +187,7 @@ def _unlike(buffer: Array, value: Array) -> InvalidArgumentError:
     )
 
 
-#: What the ops on lists have in common of which only the graph knows whether an element was written.
+#: The common arguments of the ops on lists of which only the graph knows whether an element was written.
 _BEGUN: dict[str, Any] = dict(groups=("T", "Tindex", "T", "Tbegun"), dtypes={**_INDEX, "Tbegun": "bool"})
 
 

@@ -38,6 +38,7 @@ BY_NAME = {
 }  # fmt: skip
 
 
+@functools.cache
 def edges() -> tuple[dict[str, set[str]], set[tuple[str, str]]]:
     """Return what modules import as they are loaded, and the late imports; a .pxi counts as a module of its own."""
     load: dict[str, set[str]] = defaultdict(set)
