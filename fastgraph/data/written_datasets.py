@@ -260,7 +260,7 @@ class Written:
 
     def _test(self, test: Graph, place: int) -> Graph:
         """A loop's test with one parameter more before: whether there was another element, which it takes for it."""
-        result = _like(test, test.nodes)
+        result = test.beside(test.nodes)
         handle = test.inputs[place]
         own = _parameter(result, "has_next", _BOOL)
         result.inputs = [own, *test.inputs]
@@ -284,7 +284,7 @@ class Written:
 
     def _body(self, node: Node, body: Graph, place: int, taken: Node) -> Graph:
         """A loop's body that takes the next element, and gives before its results whether there was one."""
-        then, result, rest = _like(body, body.nodes), _like(body, ()), _like(body, ())
+        then, result, rest = body.beside(body.nodes), body.beside(), body.beside()
         avals = [value.aval for value in body.inputs]
         n = len(node.outputs)
         element = _parameter(then, "element", VARIANT)
@@ -359,16 +359,6 @@ def _asks(test: Graph, value: Value) -> bool:
             if any(given is value and _asks(inner, inside) for inside, given in places):
                 return True
     return False
-
-
-def _like(graph: Graph, nodes: Iterable[Node]) -> Graph:
-    """Return a graph beside another one, with these of its nodes."""
-    result = Graph(graph.name)
-    result.nodes, result.trace = [*nodes], graph.trace
-    result.implied, result.listed, result.control = graph.implied, graph.listed, graph.control
-    if nodes:
-        result._names = dict(graph._names)
-    return result
 
 
 def _parameter(graph: Graph, name: str, aval: Aval) -> Value:

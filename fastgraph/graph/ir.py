@@ -179,6 +179,15 @@ class Graph:
         self.nodes.append(node)
         return node
 
+    def beside(self, nodes: Sequence[Node] = ()) -> Graph:
+        """Return a graph without ends of some of these nodes: they wait and are named there as here."""
+        result = Graph(self.name)
+        result.nodes, result.trace = [*nodes], self.trace
+        result.implied, result.listed, result.control = self.implied, self.listed, self.control
+        if nodes:
+            result._names = dict(self._names)
+        return result
+
     def with_ends_of(self, graph: Graph, mapping: Mapping[Value, Value]) -> Graph:
         """Take over the inputs, captures and outputs of a graph whose values `mapping` maps to this one's."""
         self.inputs = [mapping[value] for value in graph.inputs]
