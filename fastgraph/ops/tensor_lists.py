@@ -490,17 +490,3 @@ def list_trim(buffer: Array, size: Array) -> Any:
     if not 0 <= n <= buffer.shape[0]:
         raise invalid(f"A list of {buffer.shape[0]} elements cannot be cut to {n}")
     return buffer[:n]
-
-
-__all__ = [
-    "list_begin",
-    "list_blank",
-    "list_extend",
-    "list_get",
-    "list_grow",
-    "list_push",
-    "list_push_begin",
-    "list_reserve",
-    "list_set",
-    "list_trim",
-]

@@ -477,6 +477,3 @@ class _LoopKernel(Values):
 def _indented(line: str, instead: Sequence[str]) -> list[str]:
     """`instead` of a line that returns, as far to the right; nothing for other lines."""
     return [line.replace("return 0", each) for each in instead] if line.strip() == "return 0" else []
-
-
-__all__ = ["burst_program"]
