@@ -30,7 +30,7 @@ from fastgraph.data.sources import Source
 from fastgraph.graph.ir import Graph, Node, Value, subgraphs
 from fastgraph.graphdef.export_calls import CALLS
 from fastgraph.graphdef.export_loops import VARIANT
-from fastgraph.graphdef.export_structure import STRUCTURE
+from fastgraph.graphdef.export_structure import written_by
 from fastgraph.graphdef.op_table import Definition, Unwritable, const_definition, constant, types_of
 
 _RESOURCE = Aval(dtypes.resource, ())
@@ -76,15 +76,10 @@ class Written:
             "iterator_get_next": self._next, "iterator_has_next": self._has_next, "dataset_cardinality": self._count,
             "get_element_at_index": self._at, "iterator_get_next_as_optional": self._optional,
         }  # fmt: skip
-        with _ONE:
-            outside = {name: STRUCTURE[name] for name in own if name in STRUCTURE}
-            STRUCTURE.update(own)
+        with _ONE, written_by(own):
             try:
                 yield self
             finally:
-                for name in own:
-                    del STRUCTURE[name]
-                STRUCTURE.update(outside)
                 for value, aval in self.before.items():
                     value.aval = aval
                 for graph in self.graphs:
