@@ -53,8 +53,9 @@ SUFFIXES = (".py", ".pyx", ".pxi", ".h")
 def first_sentence(path: Path) -> str:
     """Return the first sentence of a source file's docstring, of a header that of its first comment."""
     text = path.read_text(encoding="utf-8")
-    if path.suffix == ".py":
-        found = ast.get_docstring(ast.parse(text)) or ""
+    if path.suffix == ".py":  # not parsed as a whole: it takes seconds for all of them
+        match = re.search(r'^r?"""(.*?)"""', text, re.MULTILINE | re.DOTALL)
+        found = match[1] if match else ""
     else:
         text = "\n".join(line for line in text.splitlines() if not line.startswith(("# cython", "# distutils")))
         match = re.search(r'"""(.+?)"""|/\*(.+?)\*/|((?:^#.*\n)+)', text, re.MULTILINE | re.DOTALL)

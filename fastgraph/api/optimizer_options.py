@@ -20,7 +20,7 @@ _SWITCHES: dict[str, tuple[str, ...]] = {
 }
 #: The same for options that say what is not done: they switch off when they are True.
 _DISABLERS: dict[str, tuple[str, ...]] = {"disable_model_pruning": ("prune",), "disable_meta_optimizer": flags.PASSES}
-#: What these choose between has one form here: they are remembered, and change nothing.
+#: Options between ways of which there is one here: they are remembered, and change nothing.
 _WITHOUT_EFFECT = (
     "layout_optimizer",
     "shape_optimization",

@@ -611,7 +611,7 @@ FILES = (
 
 KERAS_3 = "Keras 3 (pip install fastgraph[keras], then python -m fastgraph run PROGRAM)"
 
-#: What to use for names that are often asked for and not built yet.
+#: Substitutes for names that are often asked for and not built yet.
 SUBSTITUTES = {
     "distribute.coordinator": "fastgraph.distribute.MirroredStrategy, or MultiWorkerMirroredStrategy under mpiexec",
     "data": "Dataset.from_generator with a Python generator",

@@ -24,7 +24,7 @@ __all__ = [
     "result_type",
 ]  # fmt: skip
 
-#: What each kind of dtypes is made of.
+#: Kind of dtypes -> those it is made of.
 KINDS = {
     "bool": ("bool",),
     "signed integer": ("int8", "int16", "int32", "int64"),
@@ -34,7 +34,7 @@ KINDS = {
 }
 KINDS["integral"] = KINDS["signed integer"] + KINDS["unsigned integer"]
 KINDS["numeric"] = KINDS["integral"] + KINDS["real floating"] + KINDS["complex floating"]
-#: What numbers of Python become, and where elements stand.
+#: The dtypes of Python's numbers.
 DEFAULTS = {
     "real floating": as_dtype("float32"), "complex floating": as_dtype("complex64"), "integral": as_dtype("int32"),
     "indexing": as_dtype("int64"),

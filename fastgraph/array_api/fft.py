@@ -20,7 +20,7 @@ __all__ = [
     "rfftfreq", "rfftn",
 ]  # fmt: skip
 
-#: What each one-dimensional transform scales by, as a power of n: what its op does already, and each norm's.
+#: The scale of each one-dimensional transform, as a power of n: what its op does already, and each norm's.
 _SCALES = {"backward": (0, -1), "ortho": (-0.5, -0.5), "forward": (-1, 0)}
 
 

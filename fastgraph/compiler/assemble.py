@@ -93,7 +93,7 @@ class Assembler:
             if node.op.name not in _SOURCES and node.outputs and not ir.effects(node) and node.op.name not in ir.CHECKS
             and all(avals[v].value is not None for v in node.outputs)
         }  # fmt: skip
-        #: What comes back to convolutions whose gradients to the filter are made of blocks.
+        #: The cotangents of convolutions whose gradients to the filter are made of blocks.
         self.returned = {
             n.inputs[2] for n in graph.nodes if n.op.name.endswith("_filter_grad") and self.blocks(n) is not None
         }

@@ -53,6 +53,3 @@ def depends(unit: Any, other: Any, waits: Mapping[Any, Collection[Any]]) -> bool
             seen.add(at)
             stack += waits.get(at, ())
     return False
-
-
-__all__ = ["LIST_STEPS", "changes_rows", "depends", "in_order"]

@@ -81,7 +81,7 @@ class TensorArray:
             raise invalid(f"The size of a TensorArray must be 0 or more, got {count}")
         self._entries: list[Any] = _unwritten(count)
 
-    # What it is.
+    # Properties.
 
     @property
     def dtype(self) -> DType:

@@ -7,6 +7,7 @@ or changes one that changes is an effect, in program order.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,12 @@ class Table(str):
     is_fixed: bool  # whether nothing changes it once it is filled
     reserved: tuple[Any, ...]  # keys that no entry has: those of empty places and of deleted entries
     places: _Range | _Strings | None  # of a fixed table, once it was asked
+
+    def fill(self, entries: Iterable[tuple[Any, Any]]) -> None:
+        """Replace all entries. The table stays the same one: graphs have it."""
+        self.places = None
+        self.entries.clear()
+        self.entries.update(entries)
 
     def __reduce__(self) -> Any:  # a copy is a table of its own, with a name of its own
         held = dict(self.entries), self.reserved
@@ -199,9 +206,7 @@ def table_import_p(keys: Array, values: Array, *, table: Any) -> Any:
     found = dict(zip(keys.reshape(-1).tolist(), rows if table.shape else rows.tolist(), strict=True))
     if table.is_fixed and len(found) < keys.size:
         check_same(keys.reshape(-1).tolist(), rows.tolist())
-    table.entries.clear()
-    table.entries.update(found)
-    table.places = None
+    table.fill(found.items())
     return ()
 
 

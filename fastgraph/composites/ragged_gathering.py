@@ -77,7 +77,7 @@ def _gathered(params: object, indices: Any, axis: int, batches: int) -> Any:
     if batches == 1:
         counts = [x.nrows() if isinstance(x, RaggedTensor) else shape(x, int64)[0] for x in (rows, indices)]
         assert_equal(*[cast(each, int64) for each in counts], "batch shape from indices does not match params shape")
-        # What a row of params holds are batches as well, all with the indices of the row.
+        # The elements of a row of params are batches as well, all with the indices of the row.
         return rows.with_values(_gathered(rows.values, gather_ragged(indices, rows.value_rowids(), 0, 0), axis - 1, 1))
     _check_batches(params, indices, "params", "indices")
     _check_batches(indices, params, "indices", "params")

@@ -320,7 +320,7 @@ def _spread(x: TensorLike, rt: RaggedTensor, dtype: DType | None, place: list[An
 
 # ---- reductions -----------------------------------------------------------------------------------------------------
 
-#: What rows become one by: along a ragged axis, by the rows' numbers, and along one of the innermost values.
+#: The ways in which rows become one: along a ragged axis, by the rows' numbers, and along one of the innermost values.
 Kind = tuple[Callable[..., Any], Callable[..., Any]]
 _KINDS: dict[str, Kind] = {
     "sum": (unsorted_segment_sum, reduction.reduce_sum),

@@ -448,7 +448,7 @@ def _length(value: RaggedTensor) -> Any:
     return value.nrows() if n is None else n
 
 
-#: What Python's builtins mean in converted code; `len` of an eager one is refused, as TensorFlow does.
+#: Python's builtins in converted code; `len` of an eager one is refused, as TensorFlow does.
 RaggedTensor.__fg_builtins__ = {len: _length}  # type: ignore[attr-defined]
 
 

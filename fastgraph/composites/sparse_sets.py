@@ -28,7 +28,7 @@ from fastgraph.ops.string_hashes import together
 
 _REASON = "rows whose lengths are data"
 _HASH_KEY = 0xDECAFCAFFE
-#: Whether a value stays that the first set holds, and the second.
+#: Set operation -> (keeps a value of the first set alone, of the second alone).
 _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "a-b": lambda a, b: a & ~b,
     "b-a": lambda a, b: b & ~a,

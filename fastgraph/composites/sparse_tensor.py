@@ -226,7 +226,7 @@ def _length(value: SparseTensor) -> Any:
     return value.dense_shape[0] if n is None else n
 
 
-#: What Python's builtins mean in converted code; `len` of an eager one is refused, as TensorFlow does.
+#: Python's builtins in converted code; `len` of an eager one is refused, as TensorFlow does.
 #: A SparseTensor, or a named tuple like one.
 SparseLike = SparseTensor | tuple[Any, Any, Any]
 SparseTensor.__fg_builtins__ = {len: _length}  # type: ignore[attr-defined]

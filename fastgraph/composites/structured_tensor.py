@@ -37,7 +37,7 @@ from fastgraph.ops.runtime_assertions import assert_equal
 
 _NAME = re.compile("[a-zA-Z][a-zA-Z0-9_]*")
 
-#: What a field may hold.
+#: The values that a field may hold.
 FieldValue = Union[Tensor, RaggedTensor, "StructuredTensor"]
 
 

@@ -168,7 +168,7 @@ class TracedTensorArray(TensorArray):
         self._shape = shape
         self._set_buffer(buffer)
 
-    # What it is.
+    # Properties.
 
     def _element(self) -> Any:
         return self._shape.element

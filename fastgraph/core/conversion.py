@@ -276,7 +276,7 @@ def _from_leaves(leaves: Leaves, value: Any, dtype: DType | None) -> EagerTensor
         raise (_inconvertible(value) if tracing and is_free else ValueError(INT_RANGE)) from None
 
 
-#: What a sequence that begins with a bool and goes on with numbers may become, as in TensorFlow.
+#: Dtypes for a sequence that begins with a bool and goes on with numbers, as in TensorFlow.
 _OF_BOOLS = (dtypes.float16, dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
 
 
@@ -451,7 +451,7 @@ def _converted(value: TensorLike, dtype: DTypeLike | None, hint: DTypeLike | Non
     return convert(value, None)
 
 
-#: What `constant` is given as a rule; of other classes it asks whether they make a tensor themselves.
+#: Classes of usual arguments of `constant`; of other classes it asks whether they make a tensor themselves.
 _CONSTANTS = (float, int, list, tuple, np.ndarray, str, Tensor)
 
 

@@ -49,7 +49,7 @@ class LogicalDevice(NamedTuple):
     device_type: str
 
 
-#: What the CPU was divided into, None for nothing. The parts share memory and threads: they differ in name alone.
+#: The parts of the divided CPU, None for none. They share memory and threads: they differ in name alone.
 _parts: list[LogicalDeviceConfiguration] | None = None
 #: Which part each name means that was asked for.
 _numbers: dict[str | None, int] = {}

@@ -37,7 +37,7 @@ def check_name(name: str, scope: str) -> None:
         )
 
 
-#: What has been found to be valid as the beginning of names.
+#: Names that have been found to be valid as the beginning of others.
 _valid_scopes = {""}
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fastgraph.core.primitive import Primitive
     from fastgraph.core.tensor import Tensor
 
-#: Whether an op's error keeps the Python exception inside its body as its cause.
+#: True where an op's error keeps the Python exception inside its body as its cause.
 TRACEBACKS = False
 
 _MESSAGE_NAMES = {"float32": "float", "float64": "double", "float16": "half"}

@@ -15,18 +15,7 @@ from typing import Any
 
 from fastgraph.core import op_index
 from fastgraph.core.base.deferred_signals import imported
-from fastgraph.core.primitive import Primitive
-
-__all__ = [
-    "Primitive",
-    "all_primitives",
-    "get",
-    "load_all",
-    "public_function",
-    "public_names",
-    "register",
-    "register_public",
-]
+from fastgraph.core.primitive import Primitive as Primitive
 
 _OPS = "fastgraph.ops"
 _primitives: dict[str, Primitive] = {}

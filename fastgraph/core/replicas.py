@@ -13,7 +13,7 @@ from typing import Any
 
 from fastgraph.core.tensor import current_state
 
-#: What optimizers give as the options of a sum: the strategy's own for gradients hold.
+#: The options of a sum as optimizers give them: the strategy's own for gradients hold.
 GRADIENTS = object()
 
 

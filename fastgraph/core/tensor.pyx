@@ -96,7 +96,7 @@ cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
     int PyErr_CheckSignals() except -1
 
-# What C code must know of dtypes, by TensorFlow's code.
+# Facts about dtypes for C code, by TensorFlow's code.
 
 cdef int64_t[MAX_CODE] _item_sizes
 cdef list _dtypes = [None] * MAX_CODE      # DType
@@ -168,7 +168,7 @@ cdef int _code_of(cnp.ndarray array) except -2:
     return -1
 
 
-# What higher layers supply.
+# Slots: supplied by higher layers.
 
 cdef dict slots = {}
 cdef object _promotion = None  # (operator, x, y) -> what it gives of several dtypes, where a program asked for it

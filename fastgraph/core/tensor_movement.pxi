@@ -457,7 +457,7 @@ cdef EagerTensor _softmax(Primitive prim, EagerTensor x):
     return out
 
 
-# What public functions ask for first: None where the op must be applied in the usual way.
+# Short cuts that public functions try first: None where the op must be applied in the usual way.
 
 def quick_cast(x, dtype):
     """x cast to `dtype` where nothing but the elements is concerned."""

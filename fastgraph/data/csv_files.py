@@ -47,7 +47,7 @@ from fastgraph.records import wire_scan
 from fastgraph.records.csv_fields import KINDS, columns_of
 from fastgraph.records.record_files import Bytes
 
-#: What is wrong with a row, in TensorFlow's words.
+#: The messages for wrong rows, in TensorFlow's words.
 _FAULTS = {
     2: "Unquoted fields cannot have quotes inside",
     3: "Reached end of file without closing quoted field in record",

@@ -383,7 +383,7 @@ def _any_or_all(name: str, deciding: bool, dataset: Dataset) -> Any:
     return dataset.map(decides).filter(lambda found: found).take(1).reduce(not deciding, lambda _, found: deciding)
 
 
-#: What Python's builtins mean for datasets in converted code, where a pass cannot be made while tracing.
+#: Python's builtins for datasets in converted code, where a pass cannot be made while tracing.
 Dataset.__fg_builtins__ = {  # type: ignore[attr-defined]
     abs: _absolutes,
     enumerate: _enumerated,

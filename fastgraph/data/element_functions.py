@@ -66,7 +66,7 @@ class Mapped:
             concrete = Function(of_tensors).get_concrete_function(*tensor_specs(spec))
             self._call = lambda tensors, _: concrete(*tensors)
             self.graph = concrete._trace.graph
-            #: What it takes from outside after the element: of `captured` in their order, and what is there always.
+            #: The inputs from outside, after the element: of `captured` in their order, and what is there always.
             self.taken: list[Any] = [held for held, _ in self.graph.captures]
             held = [cell() for cell in self.taken if isinstance(cell, weakref.ref)]
             self._generators = [cell for cell in held if generators.is_traced(cell)]
@@ -93,7 +93,7 @@ class Mapped:
 
     def _note_writes(self, graph: Graph) -> None:
         written = [resource for node in graph for kind, resource in effects(node) if kind == "write"]
-        #: Whether passes differ by more than their elements: it draws numbers, or writes Variables.
+        #: True where passes differ by more than their elements: it draws numbers, or writes Variables.
         self.stateful = self.draws or any(resource is not None for resource in written)
 
     @property

@@ -23,6 +23,7 @@ from fastgraph.ops.image_colors import convert_image_dtype
 from fastgraph.ops.movement import shape_of_value
 from fastgraph.ops.python_functions import host_call
 from fastgraph.ops.random_ops import uniform
+from fastgraph.ops.random_states import refuse_deferred
 from fastgraph.ops.stateless_random import stateless_uniform
 from fastgraph.records.png_files import png
 
@@ -222,6 +223,7 @@ def random_jpeg_quality(
     image: TensorLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
 ) -> Tensor:
     """`adjust_jpeg_quality` by a random quality below the greatest. Source: tf.image.random_jpeg_quality."""
+    refuse_deferred(image)
     quality = _quality(min_jpeg_quality, max_jpeg_quality, lambda a, b: uniform([], a, b, int32, seed))
     return adjust_jpeg_quality(image, quality)
 

@@ -319,6 +319,3 @@ class RandomShuffleQueue(QueueBase):
         at = int(self._random.integers(len(rows)))
         rows[at], rows[-1] = rows[-1], rows[at]
         return rows.pop()
-
-
-__all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue"]

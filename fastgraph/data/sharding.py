@@ -18,7 +18,7 @@ from fastgraph.data.record_datasets import Files
 from fastgraph.data.sources import Slices, Source
 from fastgraph.data.transformations import Shard
 
-#: What `Dataset.shard` is given where the processes' numbers are to stand. Source: tf.data.experimental.SHARD_HINT.
+#: The argument of `Dataset.shard` where the processes' numbers are to stand. Source: tf.data.experimental.SHARD_HINT.
 SHARD_HINT = -1
 
 

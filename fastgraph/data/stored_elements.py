@@ -113,7 +113,7 @@ def _zipped(path: str, mode: str) -> Any:
     return gzip.open(path, mode) if mode == "wb" else io.BufferedReader(gzip.open(path, mode))
 
 
-#: What opens files, by the name of a compression; names that are none of these compress nothing.
+#: Functions that open files, by the name of a compression; names that are none of these compress nothing.
 _OPENED: dict[str | None, Callable[[str, str], Any]] = {"GZIP": _zipped, "SNAPPY": _snappy}
 
 
@@ -338,7 +338,7 @@ class FileCache(Source):
     def __init__(self, source: Source, *, path: str) -> None:
         self.source, self.spec, self.path = source, source.spec, path
         self.types = tensor_specs(source.spec)
-        # What the last pass knew of the index: its mark, the reader, the runs of elements that lie alike.
+        # The last pass's knowledge of the index: its mark, the reader, the runs of elements that lie alike.
         self._opened: tuple[Any, BundleReader, list[_Run]] | None = None
 
     def key(self, number: int, component: int) -> str:

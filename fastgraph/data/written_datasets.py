@@ -30,7 +30,7 @@ from fastgraph.data.sources import Source
 from fastgraph.graph.ir import Graph, Node, Value, subgraphs
 from fastgraph.graphdef.export_calls import CALLS
 from fastgraph.graphdef.export_loops import VARIANT
-from fastgraph.graphdef.export_structure import STRUCTURE
+from fastgraph.graphdef.export_structure import written_by
 from fastgraph.graphdef.op_table import Definition, Unwritable, const_definition, constant, types_of
 
 _RESOURCE = Aval(dtypes.resource, ())
@@ -76,15 +76,10 @@ class Written:
             "iterator_get_next": self._next, "iterator_has_next": self._has_next, "dataset_cardinality": self._count,
             "get_element_at_index": self._at, "iterator_get_next_as_optional": self._optional,
         }  # fmt: skip
-        with _ONE:
-            outside = {name: STRUCTURE[name] for name in own if name in STRUCTURE}
-            STRUCTURE.update(own)
+        with _ONE, written_by(own):
             try:
                 yield self
             finally:
-                for name in own:
-                    del STRUCTURE[name]
-                STRUCTURE.update(outside)
                 for value, aval in self.before.items():
                     value.aval = aval
                 for graph in self.graphs:
@@ -260,7 +255,7 @@ class Written:
 
     def _test(self, test: Graph, place: int) -> Graph:
         """A loop's test with one parameter more before: whether there was another element, which it takes for it."""
-        result = _like(test, test.nodes)
+        result = test.beside(test.nodes)
         handle = test.inputs[place]
         own = _parameter(result, "has_next", _BOOL)
         result.inputs = [own, *test.inputs]
@@ -284,7 +279,7 @@ class Written:
 
     def _body(self, node: Node, body: Graph, place: int, taken: Node) -> Graph:
         """A loop's body that takes the next element, and gives before its results whether there was one."""
-        then, result, rest = _like(body, body.nodes), _like(body, ()), _like(body, ())
+        then, result, rest = body.beside(body.nodes), body.beside(), body.beside()
         avals = [value.aval for value in body.inputs]
         n = len(node.outputs)
         element = _parameter(then, "element", VARIANT)
@@ -359,16 +354,6 @@ def _asks(test: Graph, value: Value) -> bool:
             if any(given is value and _asks(inner, inside) for inside, given in places):
                 return True
     return False
-
-
-def _like(graph: Graph, nodes: Iterable[Node]) -> Graph:
-    """Return a graph beside another one, with these of its nodes."""
-    result = Graph(graph.name)
-    result.nodes, result.trace = [*nodes], graph.trace
-    result.implied, result.listed, result.control = graph.implied, graph.listed, graph.control
-    if nodes:
-        result._names = dict(graph._names)
-    return result
 
 
 def _parameter(graph: Graph, name: str, aval: Aval) -> Value:

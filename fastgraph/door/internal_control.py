@@ -112,7 +112,7 @@ def pluggable_devices() -> list[Any]:
     return []
 
 
-#: Whether loops and conditions are nodes with graphs of their own: always.
+#: Loops and conditions are always nodes with graphs of their own.
 CONTROL_FLOW_V2 = True
 
 

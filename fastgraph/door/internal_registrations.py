@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-#: What has been registered -> the functions.
+#: Registered class or name -> the functions.
 registered: dict[str, Any] = {}
 
 

@@ -305,7 +305,7 @@ class variable_scope:
         scope = str(self._stack.enter_context(tf.name_scope(last))) if self._aux and last else ""
         counts = _local.counts
         counts[name] = counts.get(name, 0) + 1
-        # What a scope that is entered anew has inside is counted from nothing, and forgotten when it is left.
+        # Names in a scope that is entered anew are counted from nothing, and forgotten when it is left.
         self._counts = dict(counts) if isinstance(given, VariableScope) else None
         self._inside = f"{name}/"
         _local.scopes.append(VariableScope(reuse, name, scope, **options))

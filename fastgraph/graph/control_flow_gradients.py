@@ -259,7 +259,7 @@ class _Rows:
         """The number of iterations, i32[]."""
         joined = self.node.attrs.get("joined", ())
         found = [value for value, i in self.position.items() if i not in joined]
-        # What the rows without elements tell asks for no others.
+        # Rows without elements tell their shape, and no others are asked for.
         return get_slot("shape")(self._tensor(next(value for value in found if _is_empty(value))))[0]
 
     def row(self, value: Value, at: Any) -> Any:

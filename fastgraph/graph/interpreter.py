@@ -95,7 +95,7 @@ class _Run(threading.local):
     attempt: _Attempt | None = None
 
 
-#: What this thread is trying.
+#: The graphs that this thread is trying.
 _run = _Run()
 
 

@@ -179,6 +179,15 @@ class Graph:
         self.nodes.append(node)
         return node
 
+    def beside(self, nodes: Sequence[Node] = ()) -> Graph:
+        """Return a graph without ends of some of these nodes: they wait and are named there as here."""
+        result = Graph(self.name)
+        result.nodes, result.trace = [*nodes], self.trace
+        result.implied, result.listed, result.control = self.implied, self.listed, self.control
+        if nodes:
+            result._names = dict(self._names)
+        return result
+
     def with_ends_of(self, graph: Graph, mapping: Mapping[Value, Value]) -> Graph:
         """Take over the inputs, captures and outputs of a graph whose values `mapping` maps to this one's."""
         self.inputs = [mapping[value] for value in graph.inputs]
@@ -467,7 +476,7 @@ def _verify_node(graph: Graph, node: Node, defined: set[Value], devices: Callabl
         if len(arguments) != len(parameters):
             raise _Flaw(f"its subgraph {subgraph.name!r} takes {len(parameters)} arguments, not {len(arguments)}")
         for argument, parameter in zip(arguments, parameters, strict=True):
-            # What is noted of an argument (set_shape) may get lost on the way; a contradiction may not come up.
+            # A shape that is noted of an argument (set_shape) may get lost on the way; a contradiction may not come up.
             if argument.aval.dtype != parameter.aval.dtype or not compatible(parameter.aval.shape, argument.aval.shape):
                 raise _Flaw(f"it passes {argument} for {parameter} of {subgraph.name!r}")
         verify(subgraph, devices=devices)

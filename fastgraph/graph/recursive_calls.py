@@ -121,7 +121,7 @@ def _no_executables(graph: Graph, name: str) -> Any:
     raise NotImplementedError
 
 
-#: What makes the executable of a graph: the layers above fill it in.
+#: The function that makes the executable of a graph: the layers above fill it in.
 executables: Callable[[Graph, str], Any] = _no_executables
 
 

@@ -101,7 +101,7 @@ class GraphTrace(Trace):
         self.node_name: str | None = None  # what the next node is to be called, where an op was given a name
         self.scope = ""  # the prefix of the names of its nodes
         self._unnamed = False  # whether there are nodes that wait for the name of what takes them
-        # What the nodes made now wait for, as the user said: by context, with the nodes that were made in it.
+        # Operations that nodes made now wait for, as the user said: by context, with the nodes that were made in it.
         self.control: tuple[tuple[list[Node], set[Node]], ...] = ()
         self._captured: dict[Any, Value] = {}
         self._cells: dict[Value, Any] = {}  # placeholder of a resource -> weak reference to its Cell

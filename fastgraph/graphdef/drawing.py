@@ -23,7 +23,7 @@ HEIGHT, GAP_X, GAP_Y, MARGIN, LETTER = 34, 14, 34, 16, 6.6
 TITLE = 22  # the height of a panel's title
 LONGEST = 34  # letters of a name in a box
 LEGIBLE = 0.3  # a PNG that is smaller by more than this has no letters
-#: What a box shows by its colour: (fill, border).
+#: Colours of boxes: (fill, border).
 COLOURS = {
     "argument": ("#e3f2e6", "#3c8a4d"),
     "constant": ("#f2f2f2", "#9a9a9a"),

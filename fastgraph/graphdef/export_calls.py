@@ -130,10 +130,8 @@ def _with_inputs(graph: Graph, own: dict[int, Value], node: Node, numbers: list[
 
     A placeholder stands for an operand that the graph does not take.
     """
-    result = Graph(graph.name)
-    result.nodes, result.outputs, result._names = [*graph.nodes], [graph.outputs[i] for i in results], graph._names
-    result.implied, result.listed, result.control = graph.implied, graph.listed, graph.control
-    result.trace = graph.trace
+    result = graph.beside(graph.nodes)
+    result.outputs.extend(graph.outputs[i] for i in results)
     for number in numbers:
         value = own.get(number)
         if value is None:

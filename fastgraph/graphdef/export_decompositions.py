@@ -318,7 +318,7 @@ def eye(node: Node) -> list[Definition]:
     return parts.last("Identity", (ones,))
 
 
-#: What is written as several operations.
+#: Ops that are written as several operations.
 SEVERAL = {
     "sum_to_like": sum_to_like,
     "sum_to_shape": sum_to_like,

@@ -131,7 +131,7 @@ def key_and_counter(parts: Parts, state: Value) -> tuple[Value, Value]:
     return found[0], found[1]
 
 
-#: What is written with the graph that knows the generators.
+#: Ops that are written with the graph that knows the generators.
 RANDOM = {
     "draw": skipped,
     "random_numbers": random_numbers,

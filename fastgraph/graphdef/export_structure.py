@@ -6,7 +6,8 @@ Rule: the names of what is added are TensorFlow's (`cond/Identity`, `NoOp`); the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -387,6 +388,19 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     **RECORDS,
     **TRANSFORMS,
 }
+
+
+@contextmanager
+def written_by(functions: dict[str, Callable[[Node], list[Definition]]]) -> Iterator[None]:
+    """A context in which these functions write the ops of these names. For one thread at a time."""
+    before = dict(STRUCTURE)
+    STRUCTURE.update(functions)
+    try:
+        yield
+    finally:
+        STRUCTURE.update(before)
+        for name in functions.keys() - before:
+            del STRUCTURE[name]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

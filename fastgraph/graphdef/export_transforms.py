@@ -161,5 +161,5 @@ def mask_scattered(node: Node) -> list[Definition]:
     return parts.last("ScatterNd", (_places(parts, mask), values, shape))
 
 
-#: What is written as several operations.
+#: Ops that are written as several operations.
 TRANSFORMS = {"fft": fft, "fit": fitted, "rfft": rfft, "irfft": irfft, "mask": masked, "mask_scatter": mask_scattered}

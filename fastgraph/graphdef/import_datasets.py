@@ -258,7 +258,7 @@ def _same(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> An
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is made of them
+# Datasets made of others
 
 
 def _reduce(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastgraph.api.namespaces import resolve
+from fastgraph.graph.map_and_scan import scan
 from fastgraph.graphdef.import_arrays import Make
-
-
-def _call(function: str, *args: Any, **kwargs: Any) -> Any:
-    """Call a public function."""
-    space, _, last = function.rpartition(".")
-    return resolve(space, last)(*args, **kwargs)
+from fastgraph.ops.elementwise import cast, clip_by_value, stop_gradient, zeros_like
+from fastgraph.ops.exponentials import sigmoid, tanh
+from fastgraph.ops.joining import split
+from fastgraph.ops.matmul import matmul, tensordot
+from fastgraph.ops.movement import shape
+from fastgraph.ops.padding import pad
 
 
 def _clipped(x: Any, limit: float) -> Any:
     """x within -limit .. limit; the gradient passes as if it were x, as TensorFlow's does."""
-    within = _call("clip_by_value", x, -limit, limit)
-    return x + _call("stop_gradient", within - x)
+    within = clip_by_value(x, -limit, limit)
+    return x + stop_gradient(within - x)
 
 
 def _block(order: tuple[int, int, int, int], bias: float, clip: float) -> Make:
@@ -30,14 +30,13 @@ def _block(order: tuple[int, int, int, int], bias: float, clip: float) -> Make:
         n, x, first_cell, first_hidden, w, wci, wcf, wco, b = inputs
         forget, limit = attrs.get("forget_bias", bias), attrs.get("cell_clip", clip)
         peephole = attrs.get("use_peephole", False)
-        tanh, sigmoid = resolve("", "tanh"), resolve("", "sigmoid")
-        width = _call("shape", x)[-1]
+        width = shape(x)[-1]
         within, recurrent = w[:width], w[width:]
-        blank = _call("zeros_like", first_cell)
+        blank = zeros_like(first_cell)
 
         def step(state: Any, row: Any) -> Any:
             cell, hidden = state[1], state[6]
-            blocks = _call("split", row + _call("matmul", hidden, recurrent), 4, axis=-1)
+            blocks = split(row + matmul(hidden, recurrent), 4, axis=-1)
             i, f, ci, o = [blocks[place] for place in order]
             i, f = (i + cell * wci, f + cell * wcf) if peephole else (i, f)
             i, f, ci = sigmoid(i), sigmoid(f + forget), tanh(ci)
@@ -48,9 +47,9 @@ def _block(order: tuple[int, int, int, int], bias: float, clip: float) -> Make:
             return i, cell, f, o, ci, co, co * o
 
         start = (blank, first_cell, blank, blank, blank, blank, first_hidden)
-        found = _call("scan", step, (_call("tensordot", x, within, 1) + b)[:n], start)
-        rest = _call("shape", x)[0] - _call("cast", n, "int32")
-        return [_call("pad", each, [[0, rest], [0, 0], [0, 0]]) for each in found]
+        found = scan(step, (tensordot(x, within, 1) + b)[:n], start)
+        rest = shape(x)[0] - cast(n, "int32")
+        return [pad(each, [[0, rest], [0, 0], [0, 0]]) for each in found]
 
     return make
 

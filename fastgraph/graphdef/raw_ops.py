@@ -41,7 +41,7 @@ from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import bind_named, operation_made
 from fastgraph.state.resource_handles import ResourceHandle
 
-#: What only a graph that is read has: lists as handles, tables, parts of gradients, and calls of functions.
+#: Only in graphs that are read: lists as handles, tables, parts of gradients, and calls of functions.
 _NOT_ALONE = frozenset({"BroadcastGradientArgs", "VarHandleOp", "RngReadAndSkip"})
 
 
@@ -155,7 +155,7 @@ def by_position(name: str) -> Callable[..., Any] | None:
     return call
 
 
-#: What attributes of a kind are given as.
+#: Kind of attribute -> how it is given.
 _CLASSES: dict[str, Any] = {"string": (str, bytes), "bool": bool, "float": numbers.Real}
 _CLASSES |= dict.fromkeys(("ints", "floats", "strings", "types"), (list, tuple))
 

@@ -28,7 +28,7 @@ _BLOCK = 4 << 20
 _QUICK = 2e-4
 
 Batch = tuple[Any, ...]
-#: What there is to learn from: arrays or tensors, several in a list or by name, or what yields batches of them.
+#: Data to learn from: arrays or tensors, several in a list or by name, or what yields batches of them.
 Examples = TensorLike | Mapping[str, Any] | Iterable[Any]
 
 

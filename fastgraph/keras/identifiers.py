@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-#: What stands for a function or an object of Keras's: itself, its class, its name, a config of it; None for none.
+#: A stand-in for a function or an object of Keras's: itself, its class, its name, a config of it; None for none.
 Identifier = Callable[..., Any] | str | Mapping[str, Any] | None
 
 

@@ -277,7 +277,7 @@ def sequence_mask(
 # ---- other views of the same bits -----------------------------------------------------------------------------------
 
 
-#: What can be seen as other bits.
+#: Dtypes whose bits can be read as another dtype's.
 _BITS = (
     "bfloat16 float16 float32 float64 int64 int32 uint8 uint16 uint32 uint64 int8 int16 complex64 complex128 qint8 "
     "quint8 qint16 quint16 qint32"

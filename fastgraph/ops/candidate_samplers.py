@@ -25,7 +25,7 @@ from fastgraph.ops.matmul import extents_of, matmul
 from fastgraph.ops.movement import expand_dims, reshape, shape
 from fastgraph.ops.nn_ops import embedding_lookup
 from fastgraph.ops.python_functions import host_call
-from fastgraph.ops.random_states import generators
+from fastgraph.ops.random_states import generators, refuse_deferred
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.runtime_checks import ensure_extents
 from fastgraph.ops.softmax import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits
@@ -283,6 +283,7 @@ def _logits(weights: Any, biases: Any, labels: TensorLike, inputs: TensorLike, n
     """Logits of the true classes, then of the sampled ones, less the logarithms of what is expected; and labels."""
     x, true = as_tensor(inputs), cast(labels, int64)
     if values is None:
+        refuse_deferred(inputs)
         values = log_uniform_candidate_sampler(true, num_true, num_sampled, True, num_classes, seed)
     sampled, expected, own = [stop_gradient(as_tensor(each)) for each in values]
     sampled = cast(sampled, int64)

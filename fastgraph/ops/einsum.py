@@ -24,7 +24,7 @@ from fastgraph.ops.movement import reshape, squeeze_p, transpose_p
 from fastgraph.ops.reduction import sum_p
 from fastgraph.ops.runtime_checks import with_extents
 
-#: What an extent that is not known yet counts in the cost of an order.
+#: The number for an extent that is not known yet in the cost of an order.
 UNKNOWN = 64
 #: Up to so many operands the cheapest order is found; of more, the cheapest next pair is taken.
 EXHAUSTIVE = 6

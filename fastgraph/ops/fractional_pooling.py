@@ -21,6 +21,7 @@ from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims, reshape
 from fastgraph.ops.random_ops import shuffle, uniform
+from fastgraph.ops.random_states import refuse_deferred
 from fastgraph.ops.reduction import reduce_max, reduce_sum
 from fastgraph.ops.rounding import floor
 from fastgraph.ops.scans import cumsum
@@ -88,6 +89,7 @@ def _pool(
     value: TensorLike, pooling_ratio: float | Sequence[float], pseudo_random: bool, overlapping: bool,
     seed: TensorLike | None,
 ) -> tuple[Any, Any, tuple[Any, Any]]:  # fmt: skip
+    refuse_deferred(value)
     x = of_dtypes(as_tensor(value), "float32 float64 int32 int64")
     if x.shape.rank != 4:
         raise invalid("tensor_in must be 4-dimensional")

@@ -20,6 +20,7 @@ from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.image_colors import adjust_hue, adjust_saturation, convert_image_dtype
 from fastgraph.ops.matmul import extents_of, product_of, tensordot
 from fastgraph.ops.random_ops import uniform
+from fastgraph.ops.random_states import refuse_deferred
 from fastgraph.ops.reduction import reduce_mean, reduce_std
 from fastgraph.ops.runtime_assertions import assert_non_negative
 from fastgraph.ops.stateless_random import stateless_uniform
@@ -97,7 +98,8 @@ def per_image_standardization(image: TensorLike) -> Tensor:
 # ---- by chance ------------------------------------------------------------------------------------------------------
 
 
-def _seeded(seed: TensorLike | None) -> Draw:
+def _seeded(seed: TensorLike | None, image: TensorLike) -> Draw:
+    refuse_deferred(image)
     return lambda low, high: uniform([], low, high, seed=seed)
 
 
@@ -129,7 +131,7 @@ def random_brightness(image: TensorLike, max_delta: float, seed: int | None = No
 
     Raises: ValueError for a max_delta below 0. Source: tf.image.random_brightness.
     """
-    return adjust_brightness(image, _delta(max_delta, _seeded(seed)))
+    return adjust_brightness(image, _delta(max_delta, _seeded(seed, image)))
 
 
 @public("image.stateless_random_brightness")
@@ -144,7 +146,7 @@ def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | N
 
     Raises: ValueError unless 0 <= lower < upper. Source: tf.image.random_contrast.
     """
-    return adjust_contrast(image, _factor(lower, upper, _seeded(seed)))
+    return adjust_contrast(image, _factor(lower, upper, _seeded(seed, image)))
 
 
 @public("image.stateless_random_contrast")
@@ -159,7 +161,7 @@ def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> 
 
     Raises: ValueError unless 0 <= max_delta <= 0.5. Source: tf.image.random_hue.
     """
-    return adjust_hue(image, _delta(max_delta, _seeded(seed), 0.5))
+    return adjust_hue(image, _delta(max_delta, _seeded(seed, image), 0.5))
 
 
 @public("image.stateless_random_hue")
@@ -174,7 +176,7 @@ def random_saturation(image: TensorLike, lower: float, upper: float, seed: int |
 
     Raises: ValueError unless 0 <= lower < upper. Source: tf.image.random_saturation.
     """
-    return adjust_saturation(image, _factor(lower, upper, _seeded(seed)))
+    return adjust_saturation(image, _factor(lower, upper, _seeded(seed, image)))
 
 
 @public("image.stateless_random_saturation")

@@ -33,6 +33,7 @@ from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims, reshape, shape, size, squeeze, transpose_p
 from fastgraph.ops.padding import reverse
 from fastgraph.ops.random_ops import uniform
+from fastgraph.ops.random_states import refuse_deferred
 from fastgraph.ops.reduction import reduce_all
 from fastgraph.ops.rounding import floor, rint
 from fastgraph.ops.runtime_assertions import Assert
@@ -93,7 +94,8 @@ def _flipped_by_chance(image: TensorLike, axis: int, unit: Unit) -> Any:
     return _unbatched(select(chosen, reverse(x, [axis]), x), is_batch)
 
 
-def _seeded(seed: TensorLike | None) -> Unit:
+def _seeded(seed: TensorLike | None, image: TensorLike) -> Unit:
+    refuse_deferred(image)
     return lambda size: uniform(size, 0.0, 1.0, seed=seed)
 
 
@@ -107,7 +109,7 @@ def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Tensor
 
     Raises: ValueError for another rank. Source: tf.image.random_flip_left_right.
     """
-    return _flipped_by_chance(image, 2, _seeded(seed))
+    return _flipped_by_chance(image, 2, _seeded(seed, image))
 
 
 @public("image.random_flip_up_down")
@@ -116,7 +118,7 @@ def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Tensor:
 
     Raises: ValueError for another rank. Source: tf.image.random_flip_up_down.
     """
-    return _flipped_by_chance(image, 1, _seeded(seed))
+    return _flipped_by_chance(image, 1, _seeded(seed, image))
 
 
 @public("image.stateless_random_flip_left_right")
@@ -279,6 +281,7 @@ def random_crop(value: TensorLike, size: TensorLike, seed: int | None = None, na
 
     Raises: InvalidArgumentError for a size that is larger than the tensor. Source: tf.image.random_crop.
     """
+    refuse_deferred(value)
     return _cropped_by_chance(value, size, lambda n, kind: uniform(n, 0, kind.max, kind, seed))
 
 

@@ -37,7 +37,7 @@ def extract_glimpse(
     extent = convert_to_tensor(size, int32)
     if x.shape.rank not in (4, None):
         raise invalid(f"input must be 4-dimensional (batch_size, height, width, depth){x.shape}")
-    state = [] if noise == "zero" else [generators.source("ExtractGlimpse", None).blocks(1)]
+    state = [] if noise == "zero" else [generators.source("ExtractGlimpse", None, input, offsets).blocks(1)]
 
     def cut(images: Any, extent: Any, places: Any, *state: Any) -> list[Any]:
         if extent.shape != (2,) or places.shape != (len(images), 2):
@@ -178,7 +178,8 @@ def sample_distorted_bounding_box(
     Raises: InvalidArgumentError for no boxes, unless the image counts as one. Source: same name.
     """
     return _distorted(
-        generators.source("SampleDistortedBoundingBoxV2", seed or None), image_size, bounding_boxes, min_object_covered,
+        generators.source("SampleDistortedBoundingBoxV2", seed or None, image_size, bounding_boxes), image_size,
+        bounding_boxes, min_object_covered,
         aspect_ratio_range or (0.75, 1.33), area_range or (0.05, 1.0), max_attempts or 100,
         bool(use_image_if_no_bounding_boxes),
     )  # fmt: skip

@@ -25,7 +25,7 @@ from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.runtime_checks import checked, wide
 from fastgraph.ops.slicing import slice_tensor
 
-#: What it says of a size that is negative, or more than the extent.
+#: The message for a size that is negative, or more than the extent.
 _NO_SIZE = "Split size {} does not fit a dimension of {most}"
 
 # ---- joining --------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from fastgraph.ops.gathering import dim
 from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.slicing import slice_tensor
 
-#: What a split says whose sizes do not sum to the extent; the sum follows.
+#: The message of a split whose sizes do not sum to the extent; the sum follows.
 UNEVEN = (
     "Determined shape must either match input shape along split_dim exactly if fully specified, or be less than the "
     "size of the input along split_dim if not fully specified.  Got: "

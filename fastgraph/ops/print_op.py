@@ -36,7 +36,7 @@ def _float_text(value: float | np.floating[Any], digits: int, more: int) -> str:
     return text if type(value)(text) == value else f"{float(value):.{more}g}"
 
 
-#: What letters of ASCII that are not to be seen, and quotes, are in quotes: octal numbers, as in C.
+#: Invisible letters of ASCII, and quotes, as they are written in quotes: octal numbers, as in C.
 _ESCAPED = {code: f"\\{code:03o}" for code in (*range(32), 127)} | {ord(c): f"\\{c}" for c in "\\\"'"}
 _ESCAPED |= str.maketrans({"\n": r"\n", "\t": r"\t", "\r": r"\r"})
 

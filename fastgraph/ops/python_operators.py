@@ -67,7 +67,7 @@ def _fill() -> None:
     register_slot("identity", e.identity)
     register_slot("shape", shape)
     register_slot("sum_to", sum_to_like)
-    # What few programs begin with is looked up when it is used: its module is one more to import.
+    # Operators that few programs begin with are looked up when they are used: its module is one more to import.
     register_slot("pack", lambda tensors: bind(get("stack"), tuple(tensors), {"axis": 0}))
     register_slot("boolean_mask", lambda tensor, mask: public_function("boolean_mask")(tensor, mask))
 

@@ -174,7 +174,7 @@ def gamma(
     tf.random.gamma; Marsaglia and Tsang 2000.
     """
     shapes, rates, together = _gamma_parameters(alpha, beta, dtype)
-    state, whole = _whole(shape, together, generators.source(f"gamma_{shapes.dtype.name}", seed))
+    state, whole = _whole(shape, together, generators.source(f"gamma_{shapes.dtype.name}", seed, shape, alpha, beta))
     return _rated(random_gamma(state, whole, shapes), rates, shapes)
 
 
@@ -237,7 +237,7 @@ def poisson(
     Raises: InvalidArgumentError for other dtypes. Source: tf.random.poisson; Knuth 1969, Hormann 1993.
     """
     target, rate = _check_number(as_dtype(dtype)), as_tensor(lam)
-    source = generators.source(f"poisson_{target.name}_{rate.dtype.name}", seed)
+    source = generators.source(f"poisson_{target.name}_{rate.dtype.name}", seed, shape, lam)
     state, whole = _whole(shape, shape_of(rate), source)
     return random_poisson(state, whole, rate, dtype=target)
 
@@ -336,7 +336,7 @@ def _truncated_grads(
     share = minimum(maximum(share, as_tensor(float(limits.tiny), x.dtype)), as_tensor(1 - float(limits.eps), x.dtype))
     by_max = exp(0.5 * (x * x - high * high) + log(share))
     by_min = exp(0.5 * (x * x - low * low) + log1p(-share))
-    # What moves all of the distribution moves its ends too, which stay where they are.
+    # Parameters that move all of the distribution move its ends too, which stay where they are.
     by_mean = 1.0 - by_min - by_max
     by_stddev = x - by_min * _finite(low) - by_max * _finite(high)
     slopes = {"means": (by_mean, means), "stddevs": (by_stddev, stddevs), "minvals": (by_min, minvals)}

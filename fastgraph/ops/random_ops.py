@@ -155,7 +155,7 @@ def uniform(
         if target.is_integer:
             raise ValueError(f"Must specify maxval for integer dtype {target!r}")
         maxval = 1
-    source = generators.source(f"uniform_{target.name}", seed)
+    source = generators.source(f"uniform_{target.name}", seed, shape, minval, maxval)
     with op_scope(name, "random_uniform") as scope:
         return uniform_of(source, shape_vector(shape), minval, maxval, target, "RandomUniformInt", scope or name)
 
@@ -208,7 +208,7 @@ def normal(
     target = as_dtype(dtype)
     mean_, stddev_ = tensor_of(mean, target), tensor_of(stddev, target)
     check_floating(target, "normal")
-    source, size = generators.source(f"normal_{target.name}", seed), shape_vector(shape)
+    source, size = generators.source(f"normal_{target.name}", seed, shape, mean, stddev), shape_vector(shape)
     with op_scope(name, "random_normal") as scope:
         standard = standard_normal(source, size, target, "RandomStandardNormal")
         if type(mean) is type(stddev) is float and mean == 0 and stddev == 1:
@@ -264,7 +264,7 @@ def truncated_normal(
     target = as_dtype(dtype)
     mean, stddev = tensor_of(mean, target), tensor_of(stddev, target)
     check_floating(target, "truncated_normal")
-    source = generators.source(f"truncated_normal_{target.name}", seed)
+    source = generators.source(f"truncated_normal_{target.name}", seed, shape, mean, stddev)
     return truncated_of(source, shape_vector(shape), mean, stddev, target, name)
 
 
@@ -308,7 +308,9 @@ def categorical(
 
     Raises: InvalidArgumentError for other ranks or no classes. Source: tf.random.categorical.
     """
-    return categorical_of(generators.source("categorical", seed), logits, num_samples, dtype, "Multinomial", name)
+    return categorical_of(
+        generators.source("categorical", seed, logits), logits, num_samples, dtype, "Multinomial", name
+    )
 
 
 @custom(
@@ -338,7 +340,7 @@ def shuffled(source: Source, value: TensorLike, name: str | None) -> Any:
 @public("random.shuffle")
 def shuffle(value: TensorLike, seed: TensorLike | None = None, name: str | None = None) -> Any:
     """The slices of value along its first axis in random order. t[n, *s] -> t[n, *s]. Source: tf.random.shuffle."""
-    return shuffled(generators.source("shuffle", seed), value, name)
+    return shuffled(generators.source("shuffle", seed, value), value, name)
 
 
 # ---- dropout --------------------------------------------------------------------------------------------------------
@@ -394,4 +396,4 @@ def dropout(
     `noise_shape`, which broadcasts to x's, says which elements fall together; None in it is x's own extent.
     Raises: ValueError for integers or a rate outside [0, 1). Source: tf.nn.dropout; Srivastava et al. 2014.
     """
-    return dropped(lambda dtype: generators.source(f"uniform_{dtype}", seed), x, rate, noise_shape)
+    return dropped(lambda dtype: generators.source(f"uniform_{dtype}", seed, x, rate), x, rate, noise_shape)

@@ -17,7 +17,7 @@ import math
 import os
 import random
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,7 +29,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.native import philox
 from fastgraph.core.native.buffer import Cell
-from fastgraph.core.tensor import Tensor, cell_assign, cell_read, current_state, current_trace, from_array
+from fastgraph.core.tensor import Tensor, cell_assign, cell_read, class_has, current_state, current_trace, from_array
 from fastgraph.ops.arguments import Extents, as_tensor, named, not_allowed, refused
 from fastgraph.ops.creation import check_dims
 from fastgraph.ops.elementwise import cast
@@ -80,7 +80,7 @@ def _infer_numbers(state: Aval, *, shape: tuple[int, ...], dtype: DType, kind: s
     return Aval(dtype, shape)
 
 
-#: What numbers there are: words, floats in [0, 1), of the standard normal distribution.
+#: Kinds of numbers: words, floats in [0, 1), of the standard normal distribution.
 KINDS = {
     "bits": ("uint32", "uint64"),
     "unit": ("float16", "bfloat16", "float32", "float64"),
@@ -232,6 +232,19 @@ def first_state(seeds: tuple[int, int] | None) -> Array:
     return np.array([0, second or (0 if first else _SPAN), first], np.int64)
 
 
+def refuse_deferred(*given: object) -> None:
+    """Raise TypeError for a tensor that stands for those of later calls: all would get the numbers drawn now."""
+    for each in given:
+        if isinstance(each, (list, tuple)):
+            refuse_deferred(*each)
+        elif class_has(each, "__fg_defer__"):
+            raise TypeError(
+                f"{each!r} is a symbolic tensor of a functional model, and the function that is called with it draws "
+                "random numbers, which would be the same in every call of the model. Use a layer, such as "
+                "tf.keras.layers.Dropout, or call the function in a tf.keras.layers.Lambda."
+            )
+
+
 class _Generators:
     """The global seed, and the cells of the ops that keep a counter."""
 
@@ -241,10 +254,13 @@ class _Generators:
         self.seeded: dict[tuple[str, int], Cell] = {}
         # Cells of ops in Functions, with the seeds they begin with; they live as long as the Functions' graphs.
         self.traced: weakref.WeakKeyDictionary[Cell, tuple[int, int] | None] = weakref.WeakKeyDictionary()
-        self.on_eager_draw: Callable[[], None] | None = None  # called before each
 
-    def source(self, op: str, seed: TensorLike | None) -> Source:
-        """Return where one application of `op` with this seed (None: no seed of its own) takes its numbers."""
+    def source(self, op: str, seed: TensorLike | None, *given: object) -> Source:
+        """Return where one application of `op` with this seed (None: no seed of its own) takes its numbers.
+
+        given: the other arguments. Raises TypeError as `refuse_deferred`.
+        """
+        refuse_deferred(*given)
         replay = current_state().extra.get(REPLAY)
         return self._own(op, seed) if replay is None else replay.source(lambda: self._own(op, seed))
 
@@ -257,8 +273,6 @@ class _Generators:
             return self._traced(trace, seed, inner)
         if trace is not None and seed is None:  # a cell, for the function may be run for many elements
             return self._traced(trace, None, inner)
-        if self.on_eager_draw is not None:
-            self.on_eager_draw()
         if seed is None:
             return Fresh(first_state(self.next_seeds()))
         found = self.seeded.get((op, seed))

@@ -203,7 +203,7 @@ def frame(
     if pad_end:
         pad_value = tensor_of(pad_value, x.dtype)
         count = -(-n // step)
-        # What is missing of the last frame; more does no harm, and does not depend on the signal's length.
+        # Zeros for the rest of the last frame; more do no harm. Their number does not depend on the signal's length.
         missing = _most(length + step * (count - 1) - n, 0) if isinstance(n, int) else length
         x = pad(x, [[0, missing if i == at else 0] for i in range(rank)], constant_values=pad_value)
     else:

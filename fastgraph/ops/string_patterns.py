@@ -24,7 +24,7 @@ from fastgraph.ops.families import Array, custom, invalid, public, shape_text
 
 _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
 
-#: What RE2 calls classes of characters within brackets.
+#: RE2's names of classes of characters within brackets.
 _CLASSES = {
     "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "ascii": r"\x00-\x7F", "blank": r"\t ", "cntrl": r"\x00-\x1F\x7F",
     "digit": "0-9", "graph": "!-~", "lower": "a-z", "print": " -~", "punct": r"!-/:-@\[-`{-~", "space": r"\t\n\v\f\r ",

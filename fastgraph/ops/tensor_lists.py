@@ -187,7 +187,7 @@ def _unlike(buffer: Array, value: Array) -> InvalidArgumentError:
     )
 
 
-#: What the ops on lists have in common of which only the graph knows whether an element was written.
+#: The common arguments of the ops on lists of which only the graph knows whether an element was written.
 _BEGUN: dict[str, Any] = dict(groups=("T", "Tindex", "T", "Tbegun"), dtypes={**_INDEX, "Tbegun": "bool"})
 
 
@@ -490,17 +490,3 @@ def list_trim(buffer: Array, size: Array) -> Any:
     if not 0 <= n <= buffer.shape[0]:
         raise invalid(f"A list of {buffer.shape[0]} elements cannot be cut to {n}")
     return buffer[:n]
-
-
-__all__ = [
-    "list_begin",
-    "list_blank",
-    "list_extend",
-    "list_get",
-    "list_grow",
-    "list_push",
-    "list_push_begin",
-    "list_reserve",
-    "list_set",
-    "list_trim",
-]

@@ -108,7 +108,7 @@ def decode_raw(
 
 # ---- lines of fields ------------------------------------------------------------------------------------------------
 
-#: What is wrong with a record, in TensorFlow's words.
+#: The messages for wrong records, in TensorFlow's words.
 _FAULTS = {
     2: "Unquoted fields cannot have quotes/CRLFs inside",
     3: "Quoted field has to end with quote followed by delim or end",

@@ -14,7 +14,7 @@ from fastgraph.ops.families import Array
 from fastgraph.records import wire_scan
 
 KINDS = ("float32", "float64", "int32", "int64", "string")
-#: What a scan says of a row that has no other fault than its number of fields.
+#: The result of a scan for a row that has no other fault than its number of fields.
 FIELDS = -1
 
 

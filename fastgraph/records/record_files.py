@@ -16,7 +16,7 @@ from fastgraph.core.native.array_loops import crc32c, masked
 from fastgraph.records.paths import AnyPath, as_op_errors, opened
 from fastgraph.records.wire_scan import records
 
-#: What tf.io.TFRecordOptions calls the ways to compress, and zlib's window for them.
+#: tf.io.TFRecordOptions' names of the ways to compress, and zlib's window for them.
 _WINDOWS = {"GZIP": 31, "ZLIB": 15}
 _PART = 1 << 20  # bytes read at once where more are wanted: what a damaged length asks for is not there
 

@@ -77,7 +77,7 @@ def _references(rooms: Sequence[np.ndarray]) -> int:
     return 0
 
 
-#: What a list, a name in a loop over it and the call itself hold of memory that nobody has, on this Python.
+#: References that a list, a name in a loop over it and the call itself hold to memory that nobody has, on this Python.
 _IDLE = _references([np.empty(0)])
 
 

@@ -109,7 +109,7 @@ class Company:
         """Seconds without a sign after which a process counts as dead; without a thread signs come with exchanges."""
         return min(SILENCE, self.limit + GRACE) if self.threaded else self.limit + GRACE
 
-    # What this process does.
+    # This process's own part.
 
     def go(self, digest: int, words: str) -> tuple[int, int]:
         """Note the beginning of an exchange; return its number, and a digest of it and of all that were before it."""
@@ -255,7 +255,7 @@ class Company:
         number, _, what = sign.recent[-1]
         return f"{'in' if sign.phase in ('waits', 'late') else 'after'} number {number}, {what}"
 
-    # What the first process finds.
+    # The first process's part.
 
     def _found(self, at: float) -> tuple[str, str] | None:
         signs = list(self._signs.values())

@@ -326,5 +326,5 @@ def _numbered(elements: DistributedDataset | DistributedIterator, start: int = 0
     )
 
 
-#: What Python's builtins mean in converted code: a pass made while tracing would not end.
+#: Python's builtins in converted code: a pass made while tracing would not end.
 DistributedDataset.__fg_builtins__ = DistributedIterator.__fg_builtins__ = {enumerate: _numbered}  # type: ignore[attr-defined]

@@ -57,7 +57,7 @@ from fastgraph.state.distributed import (
 )
 from fastgraph.state.variable import Variable, VariableAggregation, variable_creator_scope
 
-#: What makes names of Variables differ that are one: a number at the end of a part.
+#: The difference between names of Variables that are one: a number at the end of a part.
 _NUMBER = re.compile(r"_\d+(?=/|$)")
 
 
@@ -205,7 +205,7 @@ class Strategy:
 
     _devices: tuple[str, ...] = (CPU,)
 
-    #: Whether steps are handed to other processes by a coordinator: there is none.
+    #: True where a coordinator hands steps to other processes: there is none.
     _should_use_with_coordinator = False
 
     def __init__(self, extended: object = None) -> None:
@@ -399,7 +399,7 @@ class Strategy:
 
     unwrap = _local_results = experimental_local_results
 
-    # What `fit` asks.
+    # For `fit`.
 
     def _share(self, batch: Any) -> Any:
         """Return a batch as PerReplica values."""

@@ -28,7 +28,7 @@ LARGEST = 1 << 30
 
 #: A graph without a Program for these witness shapes, and what makes that and returns its kernels' keys.
 Unfinished = tuple[Graph, Sequence[object], Callable[[], list[str]]]
-#: Whether a process is being forked: nothing more is imported in the background, for which forks wait.
+#: True while a process is being forked: nothing more is imported in the background, for which forks wait.
 stopping = False
 #: The program's streams, in the forked process.
 _kept: list[object] = []

@@ -54,7 +54,7 @@ class DynamicTail(StepSpecs):
             self._slot(Place.GIVEN, number, dynamic=not self.static(number))
         plans: OrderedDict[tuple[tuple[int, ...], ...], Plan] = OrderedDict()
         dynamic = [number for number in numbers if self.slots[self.slot_of[number]].dynamic]
-        # What only the later steps take is theirs, if they know its memory by one name and nothing else does.
+        # A value that only the later steps take is theirs, if they know its memory by one name and nothing else does.
         kept = {*self.program.outputs, *self.consumers}
         names = Counter(self.slot_of[n] for n in numbers)
         own = [

@@ -422,13 +422,13 @@ def _for_people() -> types.ModuleType:
     return explain
 
 
-#: What making a Program imports, in pieces: a fork, which the end of a program makes, waits for one of them.
+#: Modules that making a Program imports, in pieces: a fork, which the end of a program makes, waits for one of them.
 _PIECES = (
     "graph.passes.rewriter", "compiler.program.program", "compiler.library.convolution", "ops.window_arguments",
     "compiler.library.pooling_gradients", "ops.elementwise", "compiler.library.sequential_ops",
     "compiler.library.loop_kernels", "compiler.nest.fusion", "compiler.assemble", "runtime.schedule",
 )  # fmt: skip
-#: What is being made in the background, or is about to be.
+#: Programs that are being made in the background, or are about to be.
 _begun: list[tuple[weakref.ref[Executable], _Version]] = []
 
 

@@ -1,4 +1,4 @@
-# What ran when, for the profiler. Part of executor.pyx.
+# The recorder of steps and their times, for the profiler. Part of executor.pyx.
 #
 # While nobody records, a step pays for one look at `recorder.on`. Events go to one table, a place in it is taken with
 # an atomic addition, so threads do not wait for each other; when the table is full, later events are counted only.

@@ -155,7 +155,7 @@ cdef void _participate(Frame* f, bint caller, bint helper) noexcept nogil:
         else:
             break
         s = &p.steps[i]
-        # What comes after a failed step in program order does not run; what comes before still does.
+        # Steps after a failed one in program order do not run; those before it still do.
         skipped = fg_load32(&f.call.cancelled) or (f.fault.code != FAULT_NONE and i > f.fault.order)
         if not f.prepared[i]:
             if not skipped and (s.n_allocate or s.n_copies or s.n_updates or s.counted != NULL):

@@ -170,7 +170,7 @@ class KnownShapes:
             return []
         have = {number for old in self.now for number in self.program.steps[old].outputs} | set(self.inputs)
         wanted = {number for old in self.later for number in self.program.steps[old].inputs}
-        # What the steps' nodes are computed from, too: in case that they are interpreted. Kernels may need less.
+        # The inputs of the steps' nodes, too: in case that they are interpreted. Kernels may need less.
         numbers = {value: number for number, value in enumerate(self.program.values)}
         seen: set[Value] = set()
         stack = [value for old in self.later for node in self.program.steps[old].nodes for value in node.inputs]

@@ -119,7 +119,7 @@ def names_of_traces(node: Message) -> list[str]:
 
 
 _ROOT = "root"  #: of ways to objects
-#: What TensorFlow calls resources that only captures lead to.
+#: TensorFlow's name for resources that only captures lead to.
 _NAMELESS = ("", "cd2c89b7-88b7-44c8-ad83-06c2a9158347")
 _MOST_ITEMS = 1 << 16  # that a list may have besides those that are kept
 

@@ -30,7 +30,5 @@ def restore_table(table: Table, reader: BundleReader, keys: Sequence[str]) -> No
         return
     found, values = reader.read(f"{base}-keys"), reader.read(f"{base}-values")
     rows = values.reshape(found.size, *table.shape)
-    table.entries.clear()
-    table.places = None
     pairs = zip(found.reshape(-1).tolist(), rows if table.shape else rows.tolist(), strict=True)
-    table.entries.update({key: value for key, value in pairs if key not in table.reserved})
+    table.fill((key, value) for key, value in pairs if key not in table.reserved)

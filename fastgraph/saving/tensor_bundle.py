@@ -175,7 +175,7 @@ class BundleReader:
         self._files: dict[int, int] = {}
         self._sizes: dict[int, int] = {}
 
-    # What there is.
+    # Contents.
 
     def keys(self) -> list[str]:
         """Return the keys of all tensors, in order; slices have none of their own."""

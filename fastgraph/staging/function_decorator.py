@@ -6,7 +6,7 @@ from typing import Any
 
 from fastgraph.staging.function import BoundFunction, Function
 
-#: What `experimental_attributes` may say; but for those of `implementation_selector` it changes nothing here.
+#: Keys of `experimental_attributes`; but for those of `implementation_selector` it changes nothing here.
 _ATTRIBUTES = frozenset((
     "_OutputsOnOpDevice", "_disable_acd", "_implements", "_noinline", "_tf_data_function", "api_implements",
     "api_preferred_device", "disable_summaries_at_runtime", "experimental_ints_on_device", "function_runs_at_most_once",

@@ -47,11 +47,11 @@ def not_first_call(kwargs: dict[str, Any]) -> str:
     )
 
 
-#: What these give follows from the shape of what they take.
+#: Ops whose results follow from the shapes of their inputs.
 _FROM_SHAPES: dict[str, Any] = {"zeros_like": np.zeros, "ones_like": np.ones}
 
 
-#: What the nodes that take the next element of an iterator have in common, as nodes of one Variable have its resource.
+#: Stands for the iterator in nodes that take its next element, as the resource does in nodes of one Variable.
 _ELEMENTS = "elements"
 
 

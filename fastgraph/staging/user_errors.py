@@ -51,7 +51,7 @@ class _Said(str):
         return str(self)
 
 
-#: What exceptions of Python's own know besides their arguments, and tell otherwise where they know it.
+#: Attributes of Python's own exceptions besides their arguments, with which their texts are other ones.
 _FIELDS = ("name", "obj", "path", "value", "errno", "strerror", "filename")
 
 

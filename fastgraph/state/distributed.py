@@ -86,7 +86,7 @@ def select(structure: Any, index: int) -> Any:
     return nesting.map_structure(own, structure)
 
 
-#: What becomes a tensor where it differs between the replicas of a graph; what an `assign` gives, its copy's value.
+#: Classes of values that become a tensor where the replicas of a graph differ; an update becomes its copy's value.
 _OF_A_GRAPH = (bool, int, float, str, bytes, UnreadVariable)
 
 
@@ -151,7 +151,7 @@ _NO_SCATTER_TOGETHER = (
     "scatter_{} is only supported for mirrored variable (variable created within certain `tf.distribute.Strategy` "
     "scope) with NONE or `ONLY_FIRST_REPLICA` aggregation, got: {}."
 )
-#: What changes one copy by a value.
+#: Methods that change one copy by a value.
 Change = Callable[[Variable, Any], Any]
 _OF_ONE = (VariableAggregation.NONE, VariableAggregation.ONLY_FIRST_REPLICA)
 
@@ -182,7 +182,7 @@ class DistributedVariable(Variable, DistributedValues):
             if index:
                 copy._name = f"{first._shared_name}/replica_{index}:0"
 
-    # What it is here.
+    # Properties here.
 
     @property
     def _here(self) -> Variable:

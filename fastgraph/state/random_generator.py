@@ -164,7 +164,7 @@ class Generator(AutoTrackable):
         number = algorithm_number(alg)
         return cls(state=_with_key(key, counter, number), alg=number)
 
-    # What it is.
+    # Properties.
 
     @property
     def state(self) -> Variable:

@@ -251,7 +251,7 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
         variable._begin(aval, name, trainable, constraint, synchronization, aggregation)
         return variable
 
-    # What it is.
+    # Properties.
 
     @property
     def name(self) -> str:

@@ -97,7 +97,7 @@ def _write(name: str, op_type: str, body: Callable[..., tuple[()]], *values: str
 
 
 ASSIGN = _write("assign_variable", "AssignVariableOp", _assign_body, "value")
-#: What an update in a graph comes to. The Cell takes `value`, which was computed from its value `before`; where it no
+#: An update computed in a graph. The Cell takes `value`, which was computed from its value `before`; where it no
 #: longer holds `before`, because another thread has assigned meanwhile, it takes what it holds + (value - before).
 TAKE = _write("take_variable", "AssignVariableOp", _take_body, "value", "before")
 
@@ -105,7 +105,7 @@ TAKE = _write("take_variable", "AssignVariableOp", _take_body, "value", "before"
 def _update(name: str, op_type: str, slot: str) -> Primitive:
     def decompose(resource: Cell, value: Tensor, *, dtype: DType, shape: tuple[int | None, ...] | None) -> tuple[()]:
         before = bind(READ, (resource,), {"dtype": dtype, "shape": shape})
-        # What the body checks: the sum would broadcast.
+        # As the body checks: the sum would broadcast.
         if shape is None or None in shape:
             value = ensure_extents(value, primitives.public_function("shape")(before))
         elif not value.shape.is_fully_defined():

@@ -23,7 +23,7 @@ from fastgraph.core.tensor import Tensor, as_array, bind, cell_read, convert, fr
 from fastgraph.errors import OutOfRangeError
 from fastgraph.ops.families import invalid
 
-#: What is done with a row, in the order of the numbers that `cells.scatter_rows` takes.
+#: Updates of a row, in the order of the numbers that `cells.scatter_rows` takes.
 KINDS = ("update", "add", "sub", "mul", "div", "min", "max")
 _UFUNCS: dict[str, np.ufunc] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "min": np.minimum, "max": np.maximum,

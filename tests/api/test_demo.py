@@ -44,6 +44,7 @@ def test_its_compiled_step_has_no_host_steps(digits: Any) -> None:
     assert {"kernel", "gemm", "read", "assign"} == set(kinds)
 
 
+@pytest.mark.slow
 def test_its_convolutional_step_has_no_host_steps(digits: Any) -> None:
     model = digits.convolutional()
     assert [type(layer).__name__ for layer in model.layers[1:]] == [

@@ -361,6 +361,7 @@ def test_rows_without_elements_taken_by_a_number_of_indices_that_is_data():
     assert repeated(fg.zeros([3, 5, 0]), [2, 0, 4]).shape == (3, 5, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tier", ["first", "last"])
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_gradients_of_concat_and_scan_of_unknown_rank(tier, axis):

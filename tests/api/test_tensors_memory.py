@@ -254,6 +254,7 @@ def test_as_much_as_a_step_used_at_once_waits_for_the_next_one() -> None:
         assert int(found.stdout) < 100  # one of them alone has 60 huge pages, or 30,000 small ones
 
 
+@pytest.mark.slow
 def test_sizes_that_are_used_no_more_take_no_place_of_those_that_are() -> None:
     """What the first calls left is given back, not what every step uses and would have mapped and cleared anew."""
     program = textwrap.dedent(

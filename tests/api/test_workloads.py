@@ -90,6 +90,7 @@ def test_every_row_is_measured_and_every_peer_has_code_or_a_reason() -> None:
                 assert not takes_part(peer, module, case) or program(peer, module)
 
 
+@pytest.mark.slow
 def test_a_peer_that_stops_or_computes_something_else_is_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

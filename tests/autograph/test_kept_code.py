@@ -89,6 +89,7 @@ def test_names_that_are_taken_meanwhile_are_left_alone(tmp_path: Path) -> None:
     assert taken[0] == "6.0 27.0" and taken[-1] == "['malt']"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [b"", b"something else"])
 def test_files_that_are_torn_are_made_again(tmp_path: Path, data: bytes) -> None:
     first = run(tmp_path)

@@ -335,6 +335,7 @@ def test_names_of_one_list_after_a_branch(function: Callable[..., Any]) -> None:
         assert numbers(fg.function(function)(fg.constant(n))) == numbers(function(fg.constant(n)))
 
 
+@pytest.mark.slow
 def test_gradients_of_lists_that_inner_loops_extend_by_elements_of_unknown_shape() -> None:
     def products(x: Any, n: Any) -> Any:
         found = []

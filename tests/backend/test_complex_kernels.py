@@ -192,6 +192,7 @@ def test_running_totals_and_scatters(dtype: str) -> None:
     check(f, x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", COMPLEX)
 def test_gradients_of_both_orders(dtype: str) -> None:
     def f(x: Any, y: Any) -> Any:

@@ -240,6 +240,7 @@ def test_kernels_are_shared_by_channels_windows_and_strides() -> None:
     assert sources((2, 42, 42, 64), (5, 5, 64, 64), (3, 3)) == strided
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1, 3, 4, 5, 9, 26, 29])
 @pytest.mark.parametrize("case", ["three to seventeen", "strides"])
 def test_each_width_has_blocks_that_fit(case: str, width: int) -> None:

@@ -178,6 +178,7 @@ def test_segments_of_every_rank(row: tuple[int, ...]) -> None:
     check(segments(), numbers((1, *row)), fg.constant([5], "int64"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", ["int32", "int64"])
 @pytest.mark.parametrize("dtype", NUMBERS[1:])
 def test_segments_of_every_dtype(dtype: str, index: str) -> None:

@@ -119,6 +119,7 @@ def test_what_goes_on_after_a_program_disturbs_nobody(tmp_path: Path) -> None:
     assert until(lambda: gone(pid))
 
 
+@pytest.mark.slow
 def test_closed_descriptors_and_a_deleted_working_folder(tmp_path: Path) -> None:
     """A program without them has its kernels compiled like any other, by a worker or in place."""
     program = f"""{REQUEST}

@@ -216,6 +216,7 @@ def sloped(x: Any, n: Any) -> Any:
     return rows, tape.gradient(loss, x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 4, 5, 17])
 def test_rows_are_written_where_they_are_kept(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
     for count in (1, 2, 9, 70):

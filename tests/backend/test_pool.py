@@ -440,6 +440,7 @@ def test_an_interrupt_ends_a_wait_for_a_worker() -> None:
     assert time.monotonic() - begin < 5
 
 
+@pytest.mark.slow
 def test_exit_while_the_pool_is_in_use() -> None:
     """A process whose daemon thread is inside a call ends, at once and with the right status."""
     script = textwrap.dedent(

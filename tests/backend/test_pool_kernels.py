@@ -78,6 +78,7 @@ def test_eager_compiled_and_unknown_sizes_have_the_same_bits(name: str, dtype: s
             np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_floats_go_by_windows_too(dtype: str) -> None:
     """In float32, as their bodies do, and rounded once."""

@@ -58,6 +58,7 @@ def test_gradient_of_rows_whose_extents_are_data() -> None:
     agree(gradient, tf.constant([[3.0, 1.0, 2.0], [0.0, 5.0, 3.0]]))
 
 
+@pytest.mark.slow
 def test_strings() -> None:
     agree(mapped(tf.strings.upper, tf.string), WORDS)
     agree(mapped(lambda row: (tf.strings.split(row[0])[:2], tf.strings.length(row)), (tf.string, tf.int32)), WORDS)

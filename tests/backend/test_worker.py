@@ -263,6 +263,7 @@ def test_a_compiler_that_crashes_costs_its_kernel_only(desk: Any, monkeypatch: p
     assert desk.statistics.compiled_in_place == 0
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_what_vectors_make_the_compiler_crash_over_is_compiled_without(
     desk: Any, monkeypatch: pytest.MonkeyPatch

@@ -19,6 +19,7 @@ def run(program: str, tmp_path: Path, **environment: str) -> str:
         [sys.executable, "-W", "always::RuntimeWarning", "-c", textwrap.dedent(program)],
         env={
             **os.environ, "PYTHONPATH": str(ROOT), "FASTGRAPH_STORE": str(tmp_path / "kernels"), "TMPDIR": str(tmp_path),
+            "PYTHONDONTWRITEBYTECODE": "1",  # a file that a full disk cuts short would be everybody's
             **environment,
         },
         stdout=subprocess.PIPE,

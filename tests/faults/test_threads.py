@@ -334,6 +334,7 @@ print(results[0].shape)
 """
 
 
+@pytest.mark.slow
 def test_a_plan_that_runs_outlives_its_place_in_the_cache() -> None:
     """Another thread may meanwhile remember another Plan for the same kind of call, as after clear_cache."""
     run = subprocess.run([sys.executable, "-c", REPLACED], capture_output=True, text=True, timeout=200)

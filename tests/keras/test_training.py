@@ -76,6 +76,7 @@ def test_a_compiled_step_has_no_host_steps(make: Any) -> None:
     assert concrete.wait() and concrete.is_compiled and concrete.host_steps == 0
 
 
+@pytest.mark.slow
 def test_the_guides_network() -> None:
     model = guides_network()
     assert len(model.trainable_variables) == 6

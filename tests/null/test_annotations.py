@@ -140,3 +140,16 @@ def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
         if QUESTIONS.match(said)
     ]
     assert not bad, "say what it is, or what it does:\n" + "\n".join(bad)
+
+
+def test_comments_begin_with_no_question() -> None:
+    begins = re.compile(r"^\s*(?://|#:?|/\*|\*)\s+(?:What|Whether)\b.*", re.MULTILINE)
+    files = [path for suffix in ("py", "pyx", "pxi", "pxd", "h") for path in sorted(PACKAGE.rglob(f"*.{suffix}"))]
+    assert begins.search("int x;\n/* Whether there is one. */") and not begins.search("x = 1  # What it is.")
+    bad = [
+        f"{path.relative_to(PACKAGE)}: {found[0].strip()}"
+        for path in files
+        if "_generated" not in path.parts
+        for found in begins.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert not bad, "say what it is, or what it does:\n" + "\n".join(bad)

@@ -20,7 +20,6 @@ READERS = {
     "door/internal_names.py": "the error for an internal name says who asks for it",
     "graph/source_lines.py": "errors of a graph name the lines that made a node",
     "graph/symbolic_tensor.py": "the error names the function that AutoGraph has not converted, and why",
-    "keras/layers/symbolic.py": "the error for random numbers in a call of the user's on symbolic tensors: none but that one",
     "unittests/running.py": "benchmarks are named after the methods that report them, as in TensorFlow",
 }
 

@@ -241,6 +241,7 @@ def module_name(path: Path) -> str:
     return ".".join(parts)
 
 
+@functools.cache
 def source_files() -> list[Path]:
     """Return every source file of the package, .pxd and .pxi among them."""
     found = [p for suffix in ("py", "pyx", "pxd", "pxi") for p in PACKAGE.rglob(f"*.{suffix}")]
@@ -256,8 +257,13 @@ def layer_of(module: str) -> int | None:
     return exact[max(packages, key=len)] if packages else None
 
 
-def imports(path: Path) -> Iterator[tuple[int, str, bool]]:
-    """Yield (line, imported module, whether inside a function); `from a import b` gives both a and a.b."""
+@functools.cache
+def imports(path: Path) -> tuple[tuple[int, str, bool], ...]:
+    """Return (line, imported module, whether inside a function) of each; `from a import b` gives both a and a.b."""
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[tuple[int, str, bool]]:
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         for line_number, line in enumerate(text.splitlines(), start=1):

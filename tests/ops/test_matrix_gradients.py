@@ -206,6 +206,7 @@ def test_one_trace_with_unknown_sizes(name: str, dtype: str) -> None:
         np.testing.assert_allclose(got.numpy(), wanted.numpy(), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cholesky", "function by eigh", "solve", "lstsq", "expm", "r"])
 def test_compiled_between_kernels(name: str) -> None:
     """Host steps for LAPACK, kernels around them."""

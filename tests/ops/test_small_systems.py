@@ -169,6 +169,7 @@ def test_infinities_and_nan_in_kernels(rng: Any, dtype: str) -> None:
                 np.testing.assert_allclose(tf.function(function)(*given), eager, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_loop_over_small_systems_is_one_kernel(rng: Any) -> None:
     """As in a Kalman filter: nothing of a step is Python's."""
     a = tf.constant(rng.standard_normal((4, 4)) * 0.1 + np.eye(4), tf.float32)

@@ -423,6 +423,7 @@ def test_a_kernel_with_a_size_of_the_plans_own_is_refused(monkeypatch: pytest.Mo
         f.get_concrete_function().wait()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_products_of_one_size_in_loops_of_their_own(seed: int) -> None:
     """A product over scattered elements: asked for beside one in another loop, where its variables are not."""

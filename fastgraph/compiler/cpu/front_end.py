@@ -166,7 +166,7 @@ def _number(kind: types.Type) -> Any:
     return cast
 
 
-#: What kernels call by the names of Python's own functions and of NumPy's types.
+#: Functions that kernels call by the names of Python's own functions and of NumPy's types.
 BUILTINS = {
     "min": _of_integers("<"),
     "max": _of_integers(">"),

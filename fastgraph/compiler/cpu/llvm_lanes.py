@@ -22,7 +22,7 @@ _TYPES: dict[str, Any] = {
     "float64": ir.DoubleType(),
 }
 
-#: What the names of functions made by `Lane.mostly` begin with. `object_code` makes them part of the loops that call
+#: The beginning of the names of functions made by `Lane.mostly`. `object_code` makes them part of the loops that call
 #: them, once these are vectorised.
 MOSTLY = "fg_mostly_"
 #: And those made by `Lane.apart`, which stay functions.

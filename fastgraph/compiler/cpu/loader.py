@@ -17,7 +17,7 @@ import llvmlite.binding as llvm
 
 from fastgraph.compiler.cpu.target import LIBM, host
 
-#: What object code may leave to the loader: the maths library, and what LLVM makes of loops that copy or fill.
+#: Symbols that object code may leave to the loader: the maths library, and what LLVM makes of loops that copy or fill.
 ALLOWED = frozenset({"memset", "memcpy", "memmove", *LIBM, *(name + "f" for name in LIBM)})
 
 _names = itertools.count()

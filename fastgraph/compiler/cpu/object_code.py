@@ -42,7 +42,7 @@ _CASTS: dict[str, Any] = {
 }  # fmt: skip
 
 
-#: What has its loops unrolled as it is written, or has them become vectors as they stand.
+#: Functions whose loops are unrolled, or become vectors, as they stand.
 _BLOCKS = frozenset({"apart_float32", "apart_gradient_float32", "block_float32", "few_float32", "tile_int64"})
 
 

@@ -468,7 +468,7 @@ def apart_gradient_float32(
     return signature, codegen
 
 
-#: What kernels may call, by the name it is called by.
+#: Intrinsics that kernels may call, by name.
 FUNCTIONS: dict[str, Any] = {
     "pointer_float32": pointer_float32,
     "block_float32": block_float32,

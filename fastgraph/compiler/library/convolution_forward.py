@@ -231,7 +231,7 @@ class Correlation:
         text.open("else:")
         self._copy(text, strides)
         text.close()
-        # What the calls share stands before them once: each statement costs time in the compiler.
+        # Common expressions of the calls stand before them once: each statement costs time in the compiler.
         loops = [f"rows{k}, xs{k}, line{k}" for k in range(last)]
         if self.merged:
             # A block of few results goes over the taps by itself.

@@ -197,6 +197,3 @@ def _parsed(lines: Sequence[str]) -> list[ast.stmt]:
 
 def _is_zero(node: ast.expr | None) -> bool:
     return isinstance(node, ast.Constant) and node.value == 0
-
-
-__all__ = ["NoPart", "Part"]

@@ -233,7 +233,7 @@ class _LoopKernel(Values):
             if isinstance(step, AliasStep):
                 scope.number[step.outputs[0]] = scope.at(step.inputs[0])
                 continue
-            # What dies with the step, and what is then known of its rows.
+            # The value that dies with the step, and what is then known of its rows.
             dead = {k: self.dying(k, scope, step, later, owned) for k in step.inputs}
             free = {k: rows for k, rows in dead.items() if rows is not None}
             if isinstance(step, KernelStep) and not isinstance(step, CountedStep):
@@ -477,6 +477,3 @@ class _LoopKernel(Values):
 def _indented(line: str, instead: Sequence[str]) -> list[str]:
     """`instead` of a line that returns, as far to the right; nothing for other lines."""
     return [line.replace("return 0", each) for each in instead] if line.strip() == "return 0" else []
-
-
-__all__ = ["burst_program"]

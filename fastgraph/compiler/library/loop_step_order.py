@@ -115,6 +115,3 @@ def writes_last(program: Program) -> list[Step]:
 def may_stop(step: Step) -> bool:
     """Return whether an iteration may end in this step."""
     return not isinstance(step, (AliasStep, GemmStep)) and not (isinstance(step, KernelStep) and not step.fallible)
-
-
-__all__ = ["makes_room", "may_stop", "only_written", "row_of", "writes_last", "writes_row"]

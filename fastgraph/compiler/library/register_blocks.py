@@ -167,7 +167,7 @@ def _turns(n: int) -> int:
     return max(1, 8 // n)
 
 
-#: What a block does with its sums at the end: see `blocks_cpu.block_float32`.
+#: A block's treatment of its sums at the end: see `blocks_cpu.block_float32`.
 STORE, ADD, BIAS, BIAS_RELU = range(4)
 
 

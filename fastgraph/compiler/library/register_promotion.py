@@ -156,6 +156,3 @@ def _is_counted(iterated: ast.expr) -> bool:
 
 def _is_known(place: ast.expr, counters: Collection[str]) -> bool:
     return isinstance(place, ast.Constant) or (isinstance(place, ast.Name) and place.id in counters)
-
-
-__all__ = ["MOST_BYTES", "mirrored", "put_in_rows"]

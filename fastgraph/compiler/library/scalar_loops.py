@@ -203,6 +203,3 @@ def _kernel(nest: FlatNest, carried: list[Value], results: list[Value]) -> tuple
     whole = [*lines, f"for k in range({BURST}):", *["    " + line for line in loop.lines], *stores]
     source = render.kernel([f"x{k}" for k in range(len(buffers))], (), whole)
     return KernelSpec(source, tuple(types), 0, tuple(sorted(emitter.imports))), buffers
-
-
-__all__ = ["BURST", "body_program"]

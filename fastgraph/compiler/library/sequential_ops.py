@@ -107,7 +107,7 @@ while unit < end:
 
 # ---- scatters --------------------------------------------------------------------------------------------------------
 
-#: What becomes of an element `old` when `value` comes to it: NaN as in TensorFlow's kernels.
+#: An element `old` and a `value` that comes to it -> the new one: NaN as in TensorFlow's kernels.
 COMBINE: dict[str, Callable[[Text, str], str]] = {
     "update": lambda text, dtype: "value",
     "add": lambda text, dtype: text.call(f"add_{dtype}", "old", "value"),

@@ -121,6 +121,3 @@ class _Part:
 
 def _is_whole(part: Part) -> bool:
     return part[0] == "s" and part[1:] in _WHOLE
-
-
-__all__ = ["slice_add"]

@@ -40,7 +40,7 @@ UPDATES = ("assign_variable", "take_variable")
 #: Elements up to which updates of several Variables are one kernel: above, a launch counts for little, and a gradient
 #: that waits for others leaves the cache.
 SMALL = 1 << 16
-#: What part of the lesser of two kernels reading once must save for them to become one.
+#: The part of the lesser of two kernels that reading once must save for them to become one.
 SAVING = 0.1
 #: Nanoseconds per element up to which a producer is recomputed by each of its consumers.
 CHEAP = 0.045
@@ -192,7 +192,7 @@ class Fusion:
                 else:
                     absorbed.discard(producer)  # a long chain: it is stored here, and read by what follows
             cheap[node] = computed
-            # What must be stored for others anyway is loaded, not computed again.
+            # A value that must be stored for others anyway is loaded, not computed again.
             if self._of(node).is_cheap and not self._wanted(node):
                 absorbed.add(node)
         self.absorbed = absorbed
@@ -324,7 +324,7 @@ class Fusion:
         """Merge a new cluster with those of its producers, nearest first, where that is legal and pays."""
         tried: set[Cluster] = set()
         while True:
-            # What has been merged has producers of its own: the whole may go together with one where a part did not.
+            # Merged clusters have producers of their own: the whole may go together with one where a part did not.
             producers = {self.cluster[v.node] for v in self.loads(cluster) if v.node in self.cluster} - tried
             producers -= cluster.apart
             producers.discard(cluster)
@@ -504,7 +504,7 @@ class Fusion:
         nodes = a.nodes | b.nodes
         if self.position[a.last] > b.first:
             nodes = dict.fromkeys(sorted(nodes, key=self.position.__getitem__))
-        # What has been looked through for one of them is looked through for both.
+        # A value that has been looked through for one of them is so for both.
         loads = {v: None for v in (*self.loads(a), *self.loads(b)) if v.node not in nodes}
         n_results = a.n_results + b.n_results
         merged = Cluster(nodes, min(a.first, b.first), a.cheap | b.cheap, n_results, loads=loads)
@@ -545,7 +545,7 @@ class Fusion:
         return self.avals[cluster.last.outputs[0]].shape
 
     def _price(self, cluster: Cluster) -> float:
-        # What a cluster must store depends on its consumers, which change as others merge: only whole prices are kept.
+        # A cluster's stores depend on its consumers, which change as others merge: only whole prices are kept.
         if cluster.priced is None:
             key, _, _ = self.description(cluster)
             found = self._prices.get(key)

@@ -176,16 +176,3 @@ def merged(a: Shape, b: Shape) -> Shape:
 def shape_key(avals: Sequence[Aval]) -> tuple[Any, ...]:
     """Return what tells apart the plans of one program: the shapes of its arguments."""
     return tuple([aval.shape for aval in avals])
-
-
-__all__ = [
-    "CannotPlan",
-    "alike_nodes",
-    "infer_graph",
-    "infer_loop",
-    "infer_node",
-    "infer_outputs",
-    "merged",
-    "narrowed",
-    "shape_key",
-]

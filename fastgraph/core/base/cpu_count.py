@@ -38,7 +38,7 @@ def _quotas(proc: str, groups: str) -> list[float]:
             roots, read = [controllers, "cpu"], _first_version
         else:
             continue
-        # What a container sees may begin below the path's root: then only the ends of the path are not there.
+        # A container's view may begin below the path's root: then only the ends of the path are not there.
         names = [name for name in path.split("/") if name not in ("", "..")]
         for root in roots:
             for depth in range(len(names) + 1):

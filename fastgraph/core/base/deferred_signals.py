@@ -123,6 +123,3 @@ def imported(module: str) -> types.ModuleType:
             return importlib.import_module(module)
         with importing:  # another thread may fork
             return importlib.import_module(module)
-
-
-__all__ = ["Deferred", "Untraced", "deferred", "imported"]

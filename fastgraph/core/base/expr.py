@@ -84,7 +84,7 @@ INTRINSICS: dict[str, int] = {
     **dict.fromkeys(("zeta", "polygamma", "complex", "igamma", "igammac", "igamma_grad_a"), 2),
     "select": 3,
 }
-#: What kernels compute of complex numbers; NumPy computes the rest.
+#: Functions that kernels compute of complex numbers; NumPy computes the rest.
 OF_COMPLEX = frozenset(
     (
         *("add", "sub", "mul", "div", "neg", "exp", "log", "sqrt", "abs", "sign", "eq", "ne", "select"),

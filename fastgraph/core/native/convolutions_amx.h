@@ -116,7 +116,7 @@ typedef struct {
     uint8_t rows[16];
 } fg_tile_config;
 
-/* What stands between registers of tiles and memory: the compiler does not know what their instructions read and write. */
+/* A barrier between registers of tiles and memory: the compiler does not know what their instructions touch. */
 #define FG_ORDERED() __asm__ volatile("" ::: "memory")
 
 /* Registers of 16 x 16 sums, and of `each` numbers of 16 rows of both factors, in pairs those of the second. */
@@ -317,7 +317,7 @@ FG_TILES static void fg_tile_put(const fg_tile_done *d) {
     }
 }
 
-/* What a tile sees, as it is stored: [taps, lines, columns, channels and zeros]; if `within`, nothing for planes outside. */
+/* Gather a tile's view as it is stored: [taps, lines, columns, channels and zeros]; if `within`, nothing for planes outside. */
 FG_TILES static void fg_tile_seen(const fg_sweep *w, const int64_t *at, int64_t image, int64_t c0, int64_t high, int64_t wide,
                                    uint16_t *room, int within) {
     const fg_axis *x = w->axis;

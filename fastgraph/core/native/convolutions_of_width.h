@@ -15,7 +15,7 @@
 /* The same of filters that do not lie in panels: few places, for which more code would gain little. */
 #define DENSE_MOST APART_MOST
 
-/* What N vectors y of one step add to R rows of sums: row r sees a number at `at` in a's row r. */
+/* Add N vectors y of one step to R rows of sums: row r sees a number at `at` in a's row r. */
 #define STEP(y, at)                                                                                                    \
     do {                                                                                                               \
         V y0 = N == 1 && part ? LOAD_PART(y, mask) : LOAD(y);                                                          \
@@ -94,7 +94,7 @@ INLINE void NAME(sums)(const int R, const int N, const int part, const int how, 
     }
 }
 
-/* What K taps of a line, n channels of each, add to R rows of N vectors of sums that stand as far from each other as taps
+/* Add K taps of a line, n channels of each, to R rows of N vectors of sums that stand as far from each other as taps
  * do: a number serves all of them. VECTOR and what makes one: those of this width, or of half of it. */
 #define LINE(K, VECTOR, LOADED, SPREAD, MADE)                                                                          \
     do {                                                                                                               \
@@ -186,7 +186,7 @@ INLINE void NAME(sums_of_half)(const int R, const fg_sums *s, const T *a, const 
 /* An address that moves; else there are more of them, one for each column, than registers. */
 #define ONE_REGISTER(p) __asm__("" : "+r"(p))
 
-/* What K steps add to R rows of sums apart that stand as far from each other as steps do: a vector serves all of them. */
+/* Add K steps to R rows of sums apart that stand as far from each other as steps do: a vector serves all of them. */
 #define STEPS(K)                                                                                                       \
     do {                                                                                                               \
         V steps[K];                                                                                                    \
@@ -263,7 +263,7 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int edged, const
     }
 }
 
-/* Whether whole vectors have code of their own: the widest ones are masked at no cost. */
+/* True where whole vectors have code of their own: the widest ones are masked at no cost. */
 #define WHOLE (MOST <= 6)
 
 /* R rows of n sums, at most two vectors. */
@@ -436,7 +436,7 @@ LOCAL NAME(tile) NAME(tile_of)(const fg_sweep *w, int64_t number) {
     return t;
 }
 
-/* What a tile sees of channels [c0, c0 + n) of the source; steps from tap to tap along the first axis, from line to line,
+/* A tile's view of channels [c0, c0 + n) of the source; steps from tap to tap along the first axis, from line to line,
  * from column to column. */
 typedef struct {
     const T *from;
@@ -474,7 +474,7 @@ LOCAL void NAME(line_seen)(const fg_sweep *w, int64_t image, int64_t plane, int6
     }
 }
 
-/* Whether the columns of a line, lines and planes from `low` on all lie inside, as they are computed with. */
+/* Tell whether the columns of a line, lines and planes from `low` on all lie inside, as they are computed with. */
 LOCAL int NAME(lies_inside)(const fg_sweep *w, const int64_t *low, int64_t high, int64_t wide) {
     const fg_axis *x = w->axis;
     return w->kind == FG_NATIVE && w->repeat == 1 && low[0] >= 0 && low[0] + (x[0].taps - 1) * x[0].gap < x[0].n &&

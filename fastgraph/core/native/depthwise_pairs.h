@@ -97,7 +97,7 @@ static const fg_apart_t fg_all_apart_of_pairs[FG_APART_PAIRS + 1] = {
     fg_apart_of_pairs_6,
     fg_apart_of_pairs_7};
 
-/* Whether a sweep apart, cut into tiles, is done so: its filter is read as it is stored then. */
+/* Let a sweep apart, cut into tiles, be done so if it can: its filter is read as it is stored then. Return 1 or 0. */
 static int fg_apart_by_pairs(fg_sweep *w) {
     const fg_axis *x = w->axis + 2;
     if (w->kind != FG_BRAIN || w->repeat > 1 || w->fold > 1 || x->taps < 2 || x->step != x->gap) return 0;

@@ -159,7 +159,7 @@ FG_TILES static void fg_lay_results(const fg_sweep *w, const fg_filter_tile *t, 
     }
 }
 
-/* What a tile sees of n channels in pairs of places: [planes, blocks of a line, tiles together, kinds of lines, lines,
+/* Gather n channels as a tile sees them, in pairs of places: [planes, blocks of a line, tiles together, kinds of lines, lines,
  * pairs]; strip: from block to block. */
 FG_TILES static void fg_lay_seen(const fg_sweep *w, const fg_filter_tile *t, int64_t n, const uint16_t *seen,
                                  uint32_t *to, int64_t strip) {
@@ -187,7 +187,7 @@ FG_TILES static void fg_lay_seen(const fg_sweep *w, const fg_filter_tile *t, int
         }
 }
 
-/* What the blocks of A times 16 results and B times 16 columns get of all steps of the tiles together. */
+/* Blocks of A times 16 results and B times 16 columns, to which all steps of the tiles together are added. */
 typedef struct {
     int64_t tiles, tile, steps, step; /* from one tile, and one step, to the next in what is seen */
     int64_t result, column, sum;      /* from one block to the next of results, columns, sums of columns */

@@ -53,7 +53,7 @@ static inline double fg_rest(double a, double b, double c) {
   const double a1 = fg_upper(a), a2 = a - a1, b1 = fg_upper(b), b2 = b - b1;
   return ((a1 * b1 - c) + a1 * b2 + a2 * b1) + a2 * b2;
 }
-/* What `loop` does where one operand may be a number for all elements: its copies, unless it is operand `own`. */
+/* Do what `loop` does where one operand may be a number for all elements: its copies, unless it is operand `own`. */
 static int fg_spread(fg_loop loop, int64_t item, int own, char **operands, const int64_t *steps, char *result,
                      int64_t n) {
   const int one = steps[0] != 0;

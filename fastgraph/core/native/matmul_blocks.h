@@ -140,10 +140,10 @@ static uint32_t fg_short_sum(uint32_t sum, uint32_t x, uint32_t y) {
     return sum + (uint32_t)((int16_t)x * (int16_t)y) + (uint32_t)((int16_t)(x >> 16) * (int16_t)(y >> 16));
 }
 
-/* Whether a product is one of a small matrix by a vector. */
+/* Tell whether a product is one of a small matrix by a vector. */
 static int fg_by_rows(int64_t m, int64_t n, int64_t k) { return (m == 1 || n == 1) && m * n <= 32 && k <= 32; }
 
-/* Whether blocks are faster than BLAS, or as fast: measured on one thread against OpenBLAS 0.3.30 with vectors of 512
+/* Tell if blocks are as fast as BLAS, or faster: measured on one thread against OpenBLAS 0.3.30 with vectors of 512
  * and of 256 bits (docs/adr/0014-products.md). `a_col`, `b_col`: 1, or how far apart the columns of a turned operand lie. */
 static int fg_blocks_pay(int bits, int is_double, int64_t m, int64_t n, int64_t k, int64_t a_col, int64_t b_col) {
     /* BLAS has kernels of its own for these, which copy nothing */

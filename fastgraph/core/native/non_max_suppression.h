@@ -10,7 +10,7 @@
 #define FG_LESS(a, b) ((a) < (b) ? (a) : (b))
 #define FG_MORE(a, b) ((a) > (b) ? (a) : (b))
 
-/* Whether more than `above` of a union is what two boxes have in common; those without an area, or with a NaN, have
+/* Tell if two boxes have more than `above` of their union in common; those without an area, or with a NaN, have
    nothing. Kept boxes lie in lines of `room`, so that the loop is one of vectors; it stops after each 64. */
 static int fg_overlaps(const float* kept, int64_t room, int64_t count, const float* box, float area, float above) {
     const float *y1 = kept, *x1 = y1 + room, *y2 = x1 + room, *x2 = y2 + room, *areas = x2 + room;

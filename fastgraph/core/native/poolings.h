@@ -28,23 +28,23 @@ typedef struct {
     int failed;
 } fg_pool;
 
-/* What of the cut axis a unit makes, the windows that this takes, and the elements that those have. */
+/* The range of the cut axis that a unit makes, the windows that this takes, and the elements that those have. */
 typedef struct {
     int64_t y0, y1, m0, m1, n0, n1;
 } fg_pool_slab;
 
-/* Whether what is made is an array of n. */
+/* True where the result is an array of n. */
 static int fg_pools_back(const fg_pool *w) {
     return w->what == FG_SPREAD || w->what == FG_SPREAD_TO_EACH || w->what == FG_SHARE;
 }
 
-/* Whether it goes back to windows that share no element: each is written once, as it is stored. */
+/* True where it goes back to windows that share no element: each is written once, as it is stored. */
 static int fg_pools_alone(const fg_pool *w) {
     const fg_pool_axis *x = w->axis;
     return fg_pools_back(w) && x[0].window <= x[0].step && x[1].window <= x[1].step && x[2].window <= x[2].step;
 }
 
-/* Whether it goes back to the largest of windows that share elements of lines: see lines_back. */
+/* True where it goes back to the largest of windows that share elements of lines: see lines_back. */
 static int fg_pools_lines(const fg_pool *w) {
     const fg_pool_axis *x = w->axis;
     return w->what == FG_SPREAD && w->cut == 1 && x[0].window == 1 && !fg_pools_alone(w) &&
@@ -58,7 +58,7 @@ static int64_t fg_pool_ring(const fg_pool *w) {
     return ring;
 }
 
-/* Whether every element is in a window, if they share none. */
+/* True where every element is in a window, if they share none. */
 static int fg_pools_all(const fg_pool *w) {
     for (const fg_pool_axis *x = w->axis; x < w->axis + 3; x++)
         if (x->window != x->step || x->low < 0 || x->m * x->step - x->low < x->n) return 0;

@@ -59,7 +59,7 @@ cdef void _cut(fg_pool* w, bint back) noexcept:
     axis = &w.axis[w.cut]
     w.slab = lines = axis.n if back else axis.m
     w.slabs = 1
-    # What windows of two slabs share is looked at twice.
+    # Elements that windows of two slabs share are looked at twice.
     least = min(lines, 4 * max(axis.window, axis.step) if back else 1)
     while w.slab > least and (w.batch * w.parts * w.slabs < MANY or (w.kind != FG_NATIVE and fg_pool_room(w) > NEAR)):
         w.slab = max(least, (w.slab + 1) // 2)

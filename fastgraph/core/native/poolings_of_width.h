@@ -191,7 +191,7 @@ INLINE void NAME(stored)(const int kind, const int part, M mask, void *to, int64
     if (part) NAME(put_halves)((uint16_t *)to + at, some, n);
 }
 
-/* What goes back to a window that shares no element with others: to the first of the largest, to each of them, or a
+/* Write back to a window that shares no element with others: to its first largest, to each of them, or a
  * share to all. x, y: number `at` is the window's first; given: number `place` is its. */
 INLINE void NAME(alone)(const int kind, const int what, const int N, const int part, const NAME(window) *t,
                         const void *x, const void *given, void *y, int64_t at, int64_t place, int64_t n, V low, V count) {
@@ -348,7 +348,7 @@ LOCAL void NAME(list_taps)(const NAME(unit) *u, NAME(window) *t) {
     t->taps = at - t->at;
 }
 
-/* What of window `at` of axis i lies inside; whether of another extent than before. */
+/* Give the part of window `at` of axis i that lies inside; tell whether its extent differs from the last one's. */
 INLINE int NAME(see)(const fg_pool_axis *x, int i, int64_t at, NAME(window) *t) {
     int64_t first = at * x[i].step - x[i].low, end = fg_least(first + x[i].window, x[i].n), before = t->count[i];
     t->first[i] = fg_most(first, 0);

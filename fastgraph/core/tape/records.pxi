@@ -210,7 +210,7 @@ cdef class Records(Recorder):
         if rules.empty or not differentiable:
             self._block(prim.name)
             return 0
-        # What do the rules for those inputs ask for?
+        # Ask the rules for those inputs what they need.
         followed = False
         for i in range(n_inputs):
             entry = start + i

@@ -22,7 +22,7 @@ from fastgraph.graph.passes.rewriter import Application, Rebuild, fuel, is_const
 from fastgraph.graph.trace import GraphTrace
 from fastgraph.ops.elementwise import add, zeros_like
 
-#: What the bodies of gradients' loops are called (control_gradients).
+#: Names of the bodies of gradients' loops (control_gradients).
 BODY = "while_grad_body"
 
 

@@ -261,7 +261,7 @@ def splice(build: Rebuild, graph: Graph, arguments: tuple[Value, ...]) -> tuple[
     before = build.source, build.device, build.name
     saved = build.mapping
     build.mapping = dict(zip(graph.parameters, arguments, strict=True))
-    # What the call's own position said (depth of rewriting) does not count for the nodes inside.
+    # The depth of rewriting at the call's own position does not count for the nodes inside.
     depth, build._depth = build._depth, 0
     for node in graph.nodes:
         if node.op.name != "placeholder":

@@ -28,7 +28,7 @@ class _Trimmed(NamedTuple):
 
 def prune(graph: Graph) -> Graph:
     """Return the graph without what is not needed; the graph itself if all is needed."""
-    kept, trimmed, live = _needed(graph)
+    kept, trimmed = _needed(graph)
     if len(kept) == len(graph.nodes) and not trimmed:
         return graph
     if not trimmed:  # the nodes that are left stay as they are: both graphs have them
@@ -37,11 +37,11 @@ def prune(graph: Graph) -> Graph:
         result.nodes = [node for node in graph.nodes if node in kept]
         result._names = dict(graph._names)
         return result
-    return _rebuilt(graph, kept, trimmed, live)
+    return _rebuilt(graph, kept, trimmed)
 
 
-def _needed(graph: Graph) -> tuple[set[Node], dict[Node, _Trimmed], set[Value]]:
-    """Walk backward: the nodes that are needed, those of them that become smaller, and the values that are used."""
+def _needed(graph: Graph) -> tuple[set[Node], dict[Node, _Trimmed]]:
+    """Walk backward: the nodes that are needed, and those of them that become smaller."""
     telling = _TELLING if flags.STRIP in flags.get("passes") else frozenset()
     live: set[Value] = set(graph.outputs)
     kept: set[Node] = set()
@@ -64,7 +64,7 @@ def _needed(graph: Graph) -> tuple[set[Node], dict[Node, _Trimmed], set[Value]]:
         else:
             trimmed[node] = smaller
             live.update([node.inputs[i] for i in smaller.inputs])
-    return kept, trimmed, live
+    return kept, trimmed
 
 
 def checks(node: Node) -> bool:
@@ -78,7 +78,7 @@ def _only_reads(node: Node) -> bool:
     return all(kind == "read" for kind, _ in ir.effects(node))
 
 
-def _rebuilt(graph: Graph, kept: set[Node], trimmed: dict[Node, _Trimmed], live: set[Value]) -> Graph:
+def _rebuilt(graph: Graph, kept: set[Node], trimmed: dict[Node, _Trimmed]) -> Graph:
     result = Graph(graph.name)
     mapping: dict[Value, Value] = {}
     for node in graph.nodes:

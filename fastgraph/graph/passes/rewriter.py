@@ -34,7 +34,7 @@ _SMALL = 64
 
 
 _NOTHING: frozenset[str] = frozenset()
-# What no rule for every op can make simpler.
+# Ops that no rule for every op can make simpler.
 _LEAVES = frozenset({"const", "placeholder"})
 
 
@@ -427,7 +427,7 @@ def _matching(pattern: ast.expr) -> Match:
 
 def _arguments(pattern: ast.Call) -> Callable[[tuple[Value, ...], Found], list[Found]]:
     """Return what gives the ways in which the inputs of an application match those of `pattern`."""
-    # What can fail without a binding is asked first.
+    # Conditions that can fail without a binding are asked first.
     places = sorted(range(len(pattern.args)), key=lambda i: isinstance(pattern.args[i], ast.Name))
     each = [(i, _matching(pattern.args[i])) for i in places]
     commutes = _op_name(pattern) in _COMMUTATIVE

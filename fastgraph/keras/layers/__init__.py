@@ -23,7 +23,7 @@ from fastgraph.keras.layers.core import (
     Activation, Dense, Dropout, Embedding, Flatten, Input, InputLayer, Lambda, LeakyReLU, Masking, ReLU, Reshape,
     Softmax,
 )
-from fastgraph.keras.layers.serialization import deserialize, serialize
+from fastgraph.keras.layers.serialization import BUILT_IN, deserialize, serialize
 from fastgraph.keras.layers.images import RandomFlip, RandomRotation, RandomZoom, Resizing
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.keras.layers.merging import (
@@ -99,3 +99,5 @@ SeparableConvolution2D = SeparableConv2D
 Convolution1DTranspose = Conv1DTranspose
 Convolution3DTranspose = Conv3DTranspose
 SeparableConvolution1D = SeparableConv1D
+
+BUILT_IN.update((name, globals()[name]) for name in __all__)

@@ -126,7 +126,7 @@ class Layer(Arguments, Module):
         initializer, regularizer, constraint = own
         return self.add_weight(name, shape, None, initializer, regularizer, constraint=constraint)
 
-    # What subclasses state.
+    # For subclasses to define.
 
     def build(self, input_shape: Any) -> None:
         """Make the weights, for inputs of this shape."""
@@ -490,7 +490,7 @@ class Layer(Arguments, Module):
             for output in nesting.flatten(outputs):
                 self.add_loss(self.activity_regularizer(output) / cast(shape_op(output)[0], output.dtype))
 
-    # What it is.
+    # Properties.
 
     @property
     def name(self) -> str:

@@ -19,7 +19,7 @@ from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace
 from fastgraph.state.variable import Variable
 
-#: Whether a call is one of training; None: as the layer around it says.
+#: True for a call of training; None: as the layer around it says.
 Training = bool | Tensor | None
 
 CALL = "keras_call"  # this thread's innermost call of a layer

@@ -220,11 +220,10 @@ class StringLookup(Layer):
                 f"{len(words) + len(special)}, max vocab size is {self.max_tokens}."
             )
         self._words = words
-        self._table.entries.clear()  # the same table: traces have it
-        self._table.entries.update({word.encode(self.encoding): i for i, word in enumerate(words, len(special))})
-        self._table.places = None
+        places = {word.encode(self.encoding): i for i, word in enumerate(words, len(special))}
         if self.mask_token is not None and self.output_mode == "int":
-            self._table.entries[self.mask_token.encode(self.encoding)] = 0
+            places[self.mask_token.encode(self.encoding)] = 0
+        self._table.fill(places.items())
 
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
         """Learn the words of data, an array or a Dataset, the most frequent first."""

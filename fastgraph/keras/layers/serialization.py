@@ -9,8 +9,11 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from fastgraph.keras import identifiers, layers
+from fastgraph.keras import identifiers
 from fastgraph.keras.layers.core import TFOpLambda
+
+#: Name -> class of Keras's own layers; the room's __init__ enters them.
+BUILT_IN: dict[str, Any] = {}
 
 
 def serialize(layer: Any) -> dict[str, Any]:
@@ -24,11 +27,9 @@ def deserialize(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | N
     from fastgraph.keras import models
 
     name = config.get("registered_name") or config["class_name"]
-    own: dict[str, Any] = {"TFOpLambda": TFOpLambda, "Functional": models.Model, "Model": models.Model}
-    kind = identifiers.get_registered_object(name, custom_objects, {**own, "Sequential": models.Sequential})
-    kind = kind or identifiers.get_registered_object(config["class_name"], custom_objects)
-    if kind is None and name in layers.__all__:
-        kind = getattr(layers, name)
+    own: dict[str, Any] = {"Functional": models.Model, "Model": models.Model, "Sequential": models.Sequential}
+    kind = identifiers.get_registered_object(name, custom_objects, {**own, "TFOpLambda": TFOpLambda})
+    kind = kind or identifiers.get_registered_object(config["class_name"], custom_objects) or BUILT_IN.get(name)
     if kind is None:
         raise ValueError(
             f"Unknown layer: {name!r}. If it is a class of yours, give it: "

@@ -6,9 +6,6 @@ that is applied to one becomes a layer of the model.
 
 from __future__ import annotations
 
-import sys
-import threading
-from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from fastgraph.core.base import nesting
@@ -17,9 +14,7 @@ from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.registry import Primitive
 from fastgraph.core.tensor import Tensor, current_trace
-from fastgraph.graph.source_lines import is_internal
 from fastgraph.keras.layers.calls import traced_specs
-from fastgraph.ops.random_states import generators
 
 if TYPE_CHECKING:
     from fastgraph.keras.layers.base import Layer
@@ -27,30 +22,12 @@ if TYPE_CHECKING:
 #: Set by the module of layers: makes the layer that applies an op, of its primitive and attributes.
 OPERATION: list[Any] = []
 
-#: `call`: the call from the user's program, as `_public_call` tells it, in which this thread last drew a random number.
-_drawn = threading.local()
-
-
-def _public_call() -> tuple[int, CodeType] | None:
-    """The call from the user's program that this thread is in: its frame's identity and its code."""
-    frame: FrameType | None = sys._getframe(1)
-    found = None
-    while frame is not None and is_internal(frame.f_code):
-        found = (id(frame), frame.f_code)
-        frame = frame.f_back
-    return found
-
-
-def _note_draw() -> None:
-    _drawn.call = _public_call()
-
 
 class InputTensor(Tensor):
     """A tensor to be: of this shape and dtype, the `index`-th output of a node. Keras calls it KerasTensor."""
 
     def __init__(self, shape: ShapeLike, dtype: DTypeLike, name: str, node: Node | None = None, index: int = 0) -> None:
         self._aval = _aval(TensorShape(shape), as_dtype(dtype))
-        generators.on_eager_draw = _note_draw
         self._name = name
         self.node = node
         self.index = index
@@ -82,12 +59,6 @@ class InputTensor(Tensor):
         if current_trace() is not None:
             raise TypeError(
                 f"{self!r} has no value: a tf.function cannot take it. Call the function in a Lambda layer."
-            )
-        if getattr(_drawn, "call", None) == _public_call():
-            raise TypeError(
-                f"{self!r} is a symbolic tensor of a functional model, and the function that is called with it draws "
-                "random numbers, which would be the same in every call of the model. Use a layer, such as "
-                "tf.keras.layers.Dropout, or call the function in a tf.keras.layers.Lambda."
             )
         return connect(OPERATION[0](prim, attrs), inputs, {})
 

@@ -69,7 +69,7 @@ class Optimizer(Arguments, Trackable):
     `_build_learning_rate` makes of a number, or of a function of the step (an int64 tensor) that gives one.
     """
 
-    #: What the Variables made by `add_variable_from_reference` were called as slots, before TensorFlow 2.11.
+    #: Names of the Variables made by `add_variable_from_reference` as slots, before TensorFlow 2.11.
     _LEGACY_SLOTS: ClassVar[dict[str, str]] = {}
 
     def __init__(

@@ -174,7 +174,7 @@ def needs_conversion(
             "can be entered in linecache.cache under the name that it is compiled with)"
         )
     result = tree is not None and _Scan(function, instance, seen).finds(tree)
-    # What a free variable or an instance calls may change: only what stands in the text alone is remembered.
+    # Free variables and attributes may come to hold other functions: only what stands in the text alone is remembered.
     if tree is not None and any(map(_is_staged, ast.walk(tree))):
         _needs[code] = True
     return result

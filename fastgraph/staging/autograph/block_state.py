@@ -28,7 +28,7 @@ from fastgraph.ops import comparison, creation, runtime_assertions
 
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
 RETURN_VALUE = "retval_"
-#: What may follow the names of malt's own variables: they stand for no name of the user's.
+#: Endings of the names of malt's own variables: they stand for no name of the user's.
 _TOLD = {RETURN_VALUE: "the return value", "do_return": "the return flag"}
 
 
@@ -191,7 +191,7 @@ def without(get_state: Callable[[], Any], hidden: frozenset[int], names: Sequenc
     return lambda: tuple([Hidden(names[k]) if k in hidden else value for k, value in enumerate(get_state())])
 
 
-#: What the traces of tensors are called that stand in lists for what has been appended.
+#: Names of the traces of tensors that stand in lists for what has been appended.
 STAND_IN = "append to "
 
 

@@ -39,7 +39,7 @@ from fastgraph.staging.autograph.loop_options import prints_in_graphs
 from fastgraph.staging.autograph.stacking import as_rows
 from fastgraph.staging.autograph.staged_lists import StagedList
 
-#: What a call of a builtin means in converted code; filled by builtins.py.
+#: Builtin -> its call in converted code; filled by builtins.py.
 BUILTINS: dict[Any, Callable[..., Any]] = {}
 
 

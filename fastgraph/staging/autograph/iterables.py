@@ -25,7 +25,7 @@ from fastgraph.staging.autograph.staged_lists import StagedList
 class StagedIterable:
     """Rows of tensors that a staged loop runs over."""
 
-    #: Whether the loop's body runs for a row; None where it does for all.
+    #: Row -> True if the loop's body runs for it; None where it does for all.
     holds: Callable[[Any], Any] | None = None
 
     def count(self) -> Any:

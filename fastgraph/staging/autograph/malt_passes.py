@@ -29,7 +29,7 @@ from fastgraph.core.base.locks import Lock
 from fastgraph.staging.autograph import closure_liveness, malt_walk_order, source_code, source_lines, syntax_rewrites
 from fastgraph.staging.autograph.source_code import ConversionError
 
-#: What malt calls the functions that get and set the state of a block, which the user did not write.
+#: malt's names of the functions that get and set the state of a block, which the user did not write.
 _STATE = ("get_state", "set_state")
 
 

@@ -127,7 +127,7 @@ def _place(node: Any, around: _Origin) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is run differs from what to_code shows
+# The code that is run differs from what to_code shows
 
 
 class _Run(ast.NodeTransformer):
@@ -183,7 +183,7 @@ class _Run(ast.NodeTransformer):
             node.value = _like(operator("slots", node.value), node)
             return node
         if name not in self.operators:
-            # What may be a tensor, which a list takes for an index by its rows alone.
+            # It may be a tensor, which a list takes for an index by its rows alone.
             is_read = _is_indexed(node) and isinstance(node.ctx, ast.Load)
             return _like(operator("item", node.value, node.slice), node) if is_read else node
         if isinstance(node, ast.AugAssign):
@@ -281,7 +281,7 @@ def _is_operator(node: ast.AST, name: str) -> bool:
 # ---------------------------------------------------------------------------------------------------------------------
 # Code
 
-#: What looks at the variables of the frame it is called in: there, blocks have all variables of their function.
+#: Functions that look at the variables of their caller's frame: there, blocks have all variables of their function.
 _LOOKING = frozenset({"eval", "exec", "locals", "vars", "dir", "breakpoint", "set_trace", "_getframe", "currentframe"})
 
 

@@ -50,7 +50,7 @@ def _placed(new: Any, old: ast.AST) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What stands in a class
+# Bodies of classes
 
 
 class _Class(ast.NodeTransformer):

@@ -26,7 +26,7 @@ _MOST_FUNCTIONS = 16  # of one Python function: calls of the latest ones are cou
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What differs
+# Differences
 
 
 class _Container:
