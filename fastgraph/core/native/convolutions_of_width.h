@@ -553,7 +553,7 @@ LOCAL const T *NAME(strip_seen)(const fg_sweep *w, NAME(strip) *p, int64_t line,
         }
     /* The channels of all taps of a line are a run, where they are not told apart. */
     int joined = s->taps || w->apart || (x[2].gap == 1 && column == w->c);
-    /* What is fetched meanwhile: each run takes a line, or its part of the only one. */
+    /* To be fetched meanwhile: each run takes a line, or its part of the only one. */
     const int64_t n = joined && !s->taps ? taps * each : each, size = w->kind == FG_NATIVE ? sizeof(T) : 2;
     const int64_t steps = s->taps ? n * fg_pieces(taps, 3) : fg_most(n / 2, 1), parts = p->lines == 1 ? x[1].taps : 1;
     const int64_t ahead_columns = w->apart && p->lines ? fg_pieces(p->wide, parts) : 0;

@@ -2,7 +2,7 @@
  *
  * A pair is what two taps beside each other see of a channel. 32 channels of two columns are interleaved, so a vector of
  * sums holds four of every eight channels, and another one the other four; they are put in order when they are narrowed.
- * What belongs to no window is never multiplied, not by zero either: it may be infinite. */
+ * Numbers that belong to no window are never multiplied, not by zero either: they may be infinite. */
 
 #define FG_APART_PAIRS 7 /* places at most: as many as elsewhere (fg_apart_block) */
 
