@@ -29,7 +29,7 @@ from fastgraph.ops.families import Array, custom
 def _writer() -> Any:
     from fastgraph.data.written_datasets import Written
 
-    return Written()
+    return Written
 
 
 DATASETS.append(_writer)

@@ -15,6 +15,7 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.shapes import Aval
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graphdef.export_decompositions import Parts
+from fastgraph.graphdef.graph_copies import origin
 from fastgraph.graphdef.op_table import Definition, Unwritable, const_definition, constant, defined
 from fastgraph.ops.random_states import RESERVED, generators
 
@@ -25,7 +26,7 @@ def _own(state: Node, graph: Graph) -> Any:
     """The generator that a draw is of if it is an op's own, else None."""
     cell = None
     if state.op.name == "draw" and graph.trace is not None:
-        cell = graph.trace.handle(state.inputs[0])
+        cell = graph.trace.handle(origin(graph, state.inputs[0]))
     return cell if cell is not None and cell in generators.traced else None
 
 

@@ -22,6 +22,7 @@ from fastgraph.graph.ir import Graph, Node, Value, subgraphs
 from fastgraph.graph.node_names import tensor_place
 from fastgraph.graph.subgraphs import subgraph_name
 from fastgraph.graphdef.export_loops import in_order, widened
+from fastgraph.graphdef.graph_copies import original
 from fastgraph.graphdef.import_values import attribute as attribute_of
 from fastgraph.graphdef.message_types import KINDS, Enum, Later
 from fastgraph.graphdef.messages import (
@@ -82,7 +83,8 @@ class Library:
         self._taken: set[str] = set()
 
     def name_of(self, graph: Graph) -> str:
-        """Return the name of a function."""
+        """Return the name of a function; a copy has that of its graph."""
+        graph = original(graph)
         found = self.names.get(graph)
         if found is None:
             base = graph.name

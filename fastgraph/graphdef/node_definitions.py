@@ -11,6 +11,7 @@ from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.graph.ir import Graph, Node
 from fastgraph.graphdef.export_random import RANDOM, without_states
 from fastgraph.graphdef.export_structure import STRUCTURE, control_of
+from fastgraph.graphdef.graph_copies import CopiedGraph
 from fastgraph.graphdef.op_table import Definition, Unwritable, as_is, written
 
 #: Eager tensors that a function uses are written as constants up to this many elements, as TensorFlow does.
@@ -26,7 +27,9 @@ def definitions(graph: Graph) -> list[Definition]:
     if before is not None and before[0] == state:
         whole: list[Definition] = before[1]
         return whole
-    cache: dict[Node, list[Definition]] = graph.__dict__.setdefault("_written", {})
+    is_copy = isinstance(graph, CopiedGraph)
+    structure, stated = (graph.structure, graph.stated) if is_copy else (STRUCTURE, {})
+    cache: dict[Node, list[Definition]] = graph.__dict__.setdefault("_written", dict(stated))
     held = {value.node: tensor for tensor, value in graph.captures if isinstance(tensor, EagerTensor)}
     found: list[Definition] = []
     for node in graph.nodes:
@@ -36,7 +39,7 @@ def definitions(graph: Graph) -> list[Definition]:
         if known is None and node in held and (held[node].aval.size or 0) <= SMALL:
             known = cache[node] = [Definition(node, "Const", (), {"dtype": held[node].dtype, "value": held[node]})]
         if known is None:
-            special, random = STRUCTURE.get(node.op.name), RANDOM.get(node.op.name)
+            special, random = structure.get(node.op.name), RANDOM.get(node.op.name)
             try:
                 if random is not None:
                     known = random(node, graph)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -266,3 +267,56 @@ def test_functions_take_and_give_datasets_and_iterators(tmp_path: Path) -> None:
     assert [each.tolist() for each in loaded.pairs(Data.range(3)).as_numpy_iterator()] == [[0, 1], [2]]
     iterator = iter(Data.range(5))
     assert [int(loaded.next(iterator)), int(loaded.next(iterator)), int(next(iterator))] == [0, 2, 2]
+
+
+def test_other_threads_may_call_trace_and_show_functions_while_these_are_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tf.Module()
+    made.data = Data.range(3)
+
+    @tf.custom_gradient
+    def tripled(x: Any) -> Any:
+        return x * 3.0, lambda dy: dy * 30.0
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.int64), tf.TensorSpec([])])
+    def f(n: Any, x: Any) -> Any:
+        total = tripled(x)
+        for each in Data.range(n).map(lambda v: v * n).concatenate(made.data):
+            if each > 100:
+                break
+            total += x * tf.cast(each, tf.float32)
+        return total
+
+    made.f = f
+    types = {value: value.aval for node in f.get_concrete_function()._trace.graph for value in node.outputs}
+    shown = str(f.get_concrete_function().graph.as_graph_def())
+    found: list[Any] = []
+
+    def beside() -> None:
+        with tf.GradientTape() as tape:
+            x = tf.constant(2.0)
+            tape.watch(x)
+            result = tf.function(lambda x: made.f(int64(3), x) + 1.0)(x)
+        again = tf.function(made.f.python_function)(int64(3), x)
+        same = all(value.aval is aval for value, aval in types.items())
+        graph_def = str(f.get_concrete_function().graph.as_graph_def())
+        found.append((float(result), float(again), float(tape.gradient(result, x)), same, graph_def == shown))
+
+    from fastgraph.saving import saved_model_export
+
+    write = saved_model_export.function_message
+
+    def write_and_look(*arguments: Any) -> Any:
+        message = write(*arguments)
+        thread = threading.Thread(target=beside)
+        thread.start()
+        thread.join()
+        return message
+
+    monkeypatch.setattr(saved_model_export, "function_message", write_and_look)
+    options = tf.saved_model.SaveOptions(experimental_custom_gradients=True)
+    tf.saved_model.save(made, tmp_path, options=options)
+    assert len(found) > 3
+    assert set(found) == {(31.0, 30.0, 42.0, True, True)}
+    assert float(tf.saved_model.load(tmp_path).f(int64(3), tf.constant(2.0))) == 30.0
