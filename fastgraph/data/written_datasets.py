@@ -17,12 +17,14 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.base.type_specs import TypeSpec
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import from_array
+from fastgraph.data import dataset_operations  # noqa: F401  (fills the table of writers)
 from fastgraph.data.dataset_base import DatasetSpec
-from fastgraph.data.dataset_operations import Attrs, Handles, Unwritten, Writer, element_types
-from fastgraph.data.element_specs import OfElements, tensor_specs
+from fastgraph.data.dataset_ops import no_element
+from fastgraph.data.dataset_writer import Attrs, Handles, Unwritten, Writer, element_types
+from fastgraph.data.element_specs import InElements, OfElements, tensor_specs
 from fastgraph.data.handles import held_by, resolve
 from fastgraph.data.sources import Source
 from fastgraph.graph.ir import Graph, Node, Value, subgraphs
@@ -40,7 +42,7 @@ _OPS = frozenset(
 
 
 class Written:
-    """What is otherwise in functions that are written: types of handles, and how nodes of datasets are defined."""
+    """Changes in copies of functions: types of handles, and how nodes of datasets are defined."""
 
     def __init__(self, copies: Copies) -> None:
         self.copies = copies
@@ -85,8 +87,11 @@ class Written:
             if isinstance(found, Source) and value not in self.inner:
                 self._type(value, VARIANT)
                 self.inner.add(value)
-                copy.stated[value.node] = Writer(self.inputs, value.node, _cells(copy)).written(found)
+                copy.stated[value.node] = self._writer(value.node, _cells(copy)).written(found)
         self._spread(copy)
+
+    def _writer(self, node: Node, values: dict[int, Value]) -> Writer:
+        return Writer(self.inputs, self.structure, node, values)
 
     def _type(self, value: Value, aval: Aval) -> bool:
         """Give a value of a copy a type; return whether it had another."""
@@ -145,13 +150,13 @@ class Written:
     def _made(self, node: Node) -> list[Definition]:
         recipe = resolve(node.attrs["recipe"])
         values = {id(operand): value for operand, value in zip(recipe.operands, node.inputs, strict=True)}
-        return Writer(self.inputs, node, {**values, **self.cells[node]}).written(recipe.described)
+        return self._writer(node, {**values, **self.cells[node]}).written(recipe.described)
 
     def _iterator(self, node: Node) -> list[Definition]:
         _check(node, dtypes.variant)
         if not node.attrs["types"]:
             raise Unwritable(node.op.name)
-        writer = Writer(self.inputs, node, {})
+        writer = self._writer(node, {})
         attrs = element_types(node.attrs["types"])
         new = writer.add("AnonymousIteratorV3", (), attrs, aval=_RESOURCE)
         begun = writer.add("MakeIterator", (node.inputs[0], new), {})
@@ -166,7 +171,7 @@ class Written:
     def _optional(self, node: Node) -> list[Definition]:
         """Define whether there is another element, and this or zeros: a branch, for no element has no components."""
         _check(node, dtypes.resource)
-        writer, attrs = Writer(self.inputs, node, {}), element_types(node.attrs["types"])
+        writer, attrs = self._writer(node, {}), element_types(node.attrs["types"])
         element = writer.add("IteratorGetNextAsOptional", node.inputs, attrs, slot="optional")
         writer.found[0].node, writer.found[0].name = node, node.name  # it waits for what the node waits for
         has = writer.add("OptionalHasValue", (element,), {}, aval=_BOOL, slot="has_value")
@@ -176,9 +181,8 @@ class Written:
         taken = then.add(get("iterator_get_next"), tuple(then.inputs), {}, avals=avals)
         then.stated[taken] = [_several(taken, "OptionalGetValue", taken.inputs, attrs)]
         then.outputs = [*taken.outputs]
-        for aval, least in zip(avals, node.attrs["leasts"], strict=True):
-            sizes = [least if size is None else size for size in aval.shape or ()]
-            zeros = from_array(np.zeros(sizes, aval.dtype.as_numpy_dtype), aval.dtype)
+        for aval, array in zip(avals, no_element(node.attrs["types"], node.attrs["leasts"]), strict=True):
+            zeros = from_array(array, aval.dtype)
             rest.outputs += rest.add(get("const"), (), {"value": zeros}, avals=(zeros.aval,)).outputs
         branches = {"then_graph": then, "else_graph": rest}
         step = Node(get("cond"), (has, element), branches, avals, f"{node.name}/cond", node.source)
@@ -298,11 +302,26 @@ def _arguments(graph: Graph) -> Iterator[tuple[Value, Aval]]:
     """Yield the arguments of a Function that are datasets or iterators, and their types."""
     if graph.structured is not None:
         given = iter(graph.inputs)
-        for leaf in nesting.flatten(graph.structured[0].structured_inputs):
+        arguments = nesting.flatten(graph.structured[0].structured_inputs)
+        for leaf in [*arguments, *nesting.flatten(graph.structured[1])]:
+            _check_elements(leaf)
+        for leaf in arguments:
             if isinstance(leaf, TypeSpec):
                 for value in itertools.islice(given, len(tensor_specs(leaf))):
                     if isinstance(leaf, OfElements):
                         yield value, VARIANT if isinstance(leaf, DatasetSpec) else _RESOURCE
+
+
+def _check_elements(leaf: Any) -> None:
+    """Raise Unwritten for a dataset that a function takes or gives, whose elements others would read otherwise."""
+    if isinstance(leaf, OfElements | InElements):
+        for each in nesting.flatten(leaf.element_spec):
+            if not isinstance(each, TensorSpec | OfElements):
+                raise Unwritten(
+                    f"A function that takes or gives datasets with elements of {type(each).__name__} cannot be saved "
+                    "in a SavedModel."
+                )
+            _check_elements(each)
 
 
 def _cells(graph: Graph) -> dict[int, Value]:

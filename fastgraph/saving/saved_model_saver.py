@@ -31,6 +31,7 @@ from fastgraph.saving import saved_model_files as files
 from fastgraph.saving.bundle_writer import BundleWriter, sync_folder
 from fastgraph.saving.object_graph import OBJECT_GRAPH, VALUE, variable_of
 from fastgraph.saving.saved_model_export import Functions, MainGraph
+from fastgraph.saving.saved_model_functions import RestoredDataset
 from fastgraph.saving.saved_model_gradients import input_specs
 from fastgraph.saving.saved_model_graph import Constant, SavedGraph, TableFunction, functions_of, table_of
 from fastgraph.saving.saved_model_objects import Asset, CapturedName, SignatureMap
@@ -258,7 +259,7 @@ class _Saver:
             children = self.graph.children[number].values()
             names = [self.functions.names[self.graph.ids[id(each)]] for each in children]
             return "function", _saved_function(names, _function_spec(value))
-        if table_of(value) is not None:
+        if table_of(value) is not None or isinstance(value, RestoredDataset):
             return "resource", KINDS["SavedResource"]()
         revived = revived_types.written(value)
         if revived is not None:

@@ -156,7 +156,10 @@ BUDGET: tuple[tuple[int, str], ...] = (
     ),
     (162_700, "depthwise convolutions in place: eager and bfloat16, and as blocks of registers in kernels"),
     (162_950, "datasets that Functions make, go over, capture, take and give are written into SavedModels"),
-    (163_400, "functions with datasets are written from copies of their graphs; files' datasets and random maps as well"),
+    (
+        163_400,
+        "functions with datasets are written from copies of their graphs; files' datasets and random maps as well",
+    ),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
