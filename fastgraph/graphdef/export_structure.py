@@ -19,6 +19,7 @@ from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.structural_ops import backward_function
 from fastgraph.graphdef.export_calls import CALLS
 from fastgraph.graphdef.export_decompositions import SEVERAL, Parts
+from fastgraph.graphdef.export_kernels import KERNELS
 from fastgraph.graphdef.export_media import MEDIA
 from fastgraph.graphdef.export_records import RECORDS
 from fastgraph.graphdef.export_transforms import TRANSFORMS
@@ -387,6 +388,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "take_variable": _assign,
     **dict.fromkeys(_TABLES, _of_table),
     **SEVERAL,
+    **KERNELS,
     **MEDIA,
     **RECORDS,
     **TRANSFORMS,
