@@ -98,7 +98,7 @@ def _scatter_nd(node: Node) -> list[Definition]:
 
 
 def _slice_grad(node: Node) -> list[Definition]:
-    """What a slice took, with zeros around."""
+    """The gradient of a slice: zeros around what came back."""
     dy, begin, shape = node.inputs
     parts, kind = Parts(node), begin.aval
     own = parts.op("Shape", (dy,), Aval(kind.dtype, kind.shape), out_type=kind.dtype)
@@ -131,9 +131,43 @@ def _cosines(node: Node) -> list[Definition]:
     return parts.last("Reshape", (product, like))
 
 
+def _alignments(node: Node) -> list[Definition]:
+    """The loss of all alignments: labels as a sparse matrix, the blank the last class."""
+    logits, labels, lengths, frames = node.inputs
+    n, blank, parts = (logits.aval.shape or (None,))[-1], node.attrs["blank"], Parts(node)
+    if n is None or logits.aval.dtype.size < 4:
+        raise Unwritable("a CTC loss of a number of classes that is not known, or of half precision")
+    order = np.array([*range(blank), *range(blank + 1, n), blank], np.int32)
+    axis, dtype = parts.const(2, "axis", dtypes.int32), logits.aval.dtype
+    moved = parts.op("GatherV2", (logits, parts.const(order, "order"), axis), Aval(dtype, logits.aval.shape))
+    column, row = parts.const(1, "column", dtypes.int32), parts.const(0, "row", dtypes.int32)
+    sizes = parts.op("Shape", (labels,), Aval(dtypes.int32, (2,)), out_type=dtypes.int32)
+    most = parts.op("GatherV2", (sizes, column, row), Aval(dtypes.int32, ()))
+    places = parts.op("Range", (row, most, column), Aval(dtypes.int32, (None,)))
+    ends = parts.op("ExpandDims", (lengths, column), Aval(dtypes.int32, (None, 1)))
+    used = parts.op("Less", (places, ends), Aval(dtypes.bool_, (None, None)))
+    at = parts.op("Where", (used,), Aval(dtypes.int64, (None, 2)))
+    values = parts.op("GatherNd", (labels, at), Aval(dtypes.int32, (None,)))
+    behind = parts.op("Greater", (values, parts.const(blank, "blank", dtypes.int32)), Aval(dtypes.bool_, (None,)))
+    one = parts.op("Cast", (behind,), Aval(dtypes.int32, (None,)))
+    values = parts.op("Sub", (values, one), Aval(dtypes.int32, (None,)))
+    attrs = {"preprocess_collapse_repeated": False, "ctc_merge_repeated": True,
+             "ignore_longer_outputs_than_inputs": False, "T": dtype}  # fmt: skip
+    both = Node(
+        node.op, (), {}, (node.outputs[0].aval, logits.aval.without_value()), f"{node.name}/CTCLoss", node.source
+    )
+    parts.made.append(operation(both, "CTCLoss", (moved, at, values, frames), "loss gradient", **attrs))
+    parts.made[-1].outputs = (node.outputs[0], both.outputs[1])
+    back = parts.const(np.argsort(order).astype(np.int32), "back")
+    last = parts.last("GatherV2", (both.outputs[1], back, axis))
+    last[-1].outputs = (node.outputs[1],)
+    return last
+
+
 KERNELS: dict[str, Callable[[Node], list[Definition]]] = {
     **dict.fromkeys(("avg_pool", "avg_pool_grad", "max_pool"), _pool),
     "banded_triangular_solve": _banded,
+    "ctc": _alignments,
     "dct": _cosines,
     "hash_bucket": _hash_bucket,
     "max_pool_grad": _max_pool_grad,
