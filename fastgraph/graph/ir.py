@@ -331,8 +331,12 @@ def control_inputs(nodes: Sequence[Node], apart: bool = False) -> list[tuple[int
     writes: list[int] = []  # since the last host effect
     waits: list[tuple[int, ...]] = []
     for i, node in enumerate(nodes):
+        found = effects(node)
+        if not found:
+            waits.append(())
+            continue
         before: set[int] = set()
-        found = [effect for effect in effects(node) if not (apart and effect == _ANY)]
+        found = [effect for effect in found if not (apart and effect == _ANY)]
         for kind, resource in found:
             if kind == "host":
                 before.update((last_host, *(() if apart else writes)))

@@ -145,10 +145,9 @@ def _nodes(graph: Graph, library: Library) -> list[Message | bytes]:
 def _node(definition: Definition, names: dict[Value, str], library: Library) -> Message | bytes:
     if library.in_bytes and definition.type not in _WITH_FUNCTIONS:
         return _node_in_bytes(definition, names, library)
-    inputs = [
-        *[names[value] for value in definition.inputs],
-        *[f"^{name}" for name in sorted((*definition.control, *definition.after))],
-    ]
+    inputs = [names[value] for value in definition.inputs]
+    if definition.control or definition.after:
+        inputs += [f"^{name}" for name in sorted((*definition.control, *definition.after))]
     fields: dict[str, Any] = {"name": definition.name, "op": definition.type, "input": inputs}
     if definition.device:
         fields["device"] = definition.device
@@ -156,8 +155,9 @@ def _node(definition: Definition, names: dict[Value, str], library: Library) -> 
         library.loops.update({definition.attrs[part]: definition.loop for part in ("cond", "body")})
     if definition.type in _WITH_FUNCTIONS:  # which are to be known
         return NodeDef(**fields, attr={name: attr_value(value, library) for name, value in definition.attrs.items()})
-    made = NodeDef(**fields)
-    made.__dict__[""] = {"attr": _Attributes(definition.attrs)}
+    fields[""] = {"attr": _Attributes(definition.attrs)}
+    made: Message = NodeDef.__new__(NodeDef)
+    made.__dict__.update(fields)  # which have no messages among them, and are there
     return made
 
 

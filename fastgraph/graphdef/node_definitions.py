@@ -60,7 +60,7 @@ def definitions(graph: Graph) -> list[Definition]:
             for definition in known:
                 if definition.node is not node:  # of what is written besides, its tensors are called so as well
                     definition.node.name = definition.name
-        found += _after_constants(graph, found, known)
+        found += _after_constants(graph, found, known) if graph.implied else known
     found = control_of(graph, without_states(graph, _without_implied(graph, found)))
     graph.__dict__["_definitions"] = state, found
     return found
@@ -71,9 +71,9 @@ def _after_constants(graph: Graph, found: list[Definition], known: list[Definiti
     last = known[-1]
     if not found or found[-1].node not in graph.implied or last.type == "OneHot":
         return known
-    order = {value.node: i for i, value in enumerate(last.inputs)}
-    if found[-1].node not in order:
+    if all(value.node is not found[-1].node for value in last.inputs):
         return known
+    order = {value.node: i for i, value in enumerate(last.inputs)}
     before = known[:-1]
     if not all(each.node in order for each in before):
         return known
