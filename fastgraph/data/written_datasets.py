@@ -47,7 +47,7 @@ class Written:
     def __init__(self, copies: Copies) -> None:
         self.copies = copies
         self.typed: set[Value] = set()
-        self.entered: set[CopiedGraph] = set()
+        self.entered: set[Graph] = set()
         self.asked: set[Value] = set()  # handles in tests of loops that are truth values
         self.inputs: Handles = {}
         self.cells: dict[Node, dict[int, Value]] = {}  # of what makes datasets: Variables that its graph captured
@@ -315,7 +315,8 @@ def _arguments(graph: Graph) -> Iterator[tuple[Value, Aval]]:
 def _check_elements(leaf: Any) -> None:
     """Raise Unwritten for a dataset that a function takes or gives, whose elements others would read otherwise."""
     if isinstance(leaf, OfElements | InElements):
-        for each in nesting.flatten(leaf.element_spec):
+        spec: Any = leaf
+        for each in nesting.flatten(spec.element_spec):
             if not isinstance(each, TensorSpec | OfElements):
                 raise Unwritten(
                     f"A function that takes or gives datasets with elements of {type(each).__name__} cannot be saved "

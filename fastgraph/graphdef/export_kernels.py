@@ -123,7 +123,8 @@ def _cosines(node: Node) -> list[Definition]:
     if not shape or shape[-1] is None or shape[-1] > _MOST_COSINES:
         raise Unwritable(f"a cosine transform of an axis that is not known to have at most {_MOST_COSINES} elements")
     n, parts = shape[-1], Parts(node)
-    table = get("dct").body(np.eye(n, dtype=dtype.numpy_dtype), **node.attrs)
+    body: Any = get("dct").body
+    table = body(np.eye(n, dtype=dtype.numpy_dtype), **node.attrs)
     matrix = parts.const(table, "cosines", dtype)
     rows = parts.op("Reshape", (x, parts.const(np.array([-1, n], np.int32), "rows")), Aval(dtype, (None, n)))
     product = parts.op("MatMul", (rows, matrix), Aval(dtype, (None, n)))

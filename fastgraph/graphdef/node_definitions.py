@@ -27,8 +27,7 @@ def definitions(graph: Graph) -> list[Definition]:
     if before is not None and before[0] == state:
         whole: list[Definition] = before[1]
         return whole
-    is_copy = isinstance(graph, CopiedGraph)
-    structure, stated = (graph.structure, graph.stated) if is_copy else (STRUCTURE, {})
+    structure, stated = (graph.structure, graph.stated) if isinstance(graph, CopiedGraph) else (STRUCTURE, {})
     cache: dict[Node, list[Definition]] = graph.__dict__.setdefault("_written", dict(stated))
     held = {value.node: tensor for tensor, value in graph.captures if isinstance(tensor, EagerTensor)}
     found: list[Definition] = []

@@ -441,8 +441,8 @@ def written(node: Node, row: Row | None = None) -> list[Definition]:
     """Return the definitions of a node by its row: constants for what is an attribute here, then the operation."""
     if row is None and (plain := _plain(node.op.name, len(node.inputs), len(node.outputs))) is not None:
         attrs = dict(plain.fixed)
-        for name, ours, codec in plain.said:
-            attrs[name] = codec(node.attrs[ours], node)
+        for name, ours, made in plain.said:
+            attrs[name] = made(node.attrs[ours], node)
         for name, i in plain.of_inputs:
             attrs[name] = node.inputs[i].aval.dtype
         for name, i in plain.of_outputs:

@@ -208,7 +208,8 @@ def test_loops_in_graphs_go_over_several_shared_datasets_at_once(strategy: Any) 
     @fg.function
     def mapped(scale: Any) -> Any:
         found = fg.constant(0, fg.int64)
-        for x in map(lambda x: strategy.run(lambda v: fg.reduce_sum(v) * scale, (x,)), first):
+        scaled = lambda x: strategy.run(lambda v: fg.reduce_sum(v) * scale, (x,))
+        for x in map(scaled, first):
             if total(x) > 100 * scale:
                 break
             found += total(x)
