@@ -400,7 +400,7 @@ def as_is(node: Node) -> Definition:
 
 
 class _Plain(NamedTuple):
-    """How nodes of a primitive are written whose inputs are the operation's, one by one."""
+    """The way in which nodes of a primitive are written whose inputs are the operation's, one by one."""
 
     type: str
     slots: list[str]
