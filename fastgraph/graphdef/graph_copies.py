@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from fastgraph.graph.ir import WITH_SUBGRAPHS, Graph, Node, Value
+from fastgraph.graph.ir import WITH_SUBGRAPHS, Graph, Node, Value, subgraphs
 from fastgraph.graphdef.op_table import Definition
 
 #: How nodes are written, by the names of their primitives.
@@ -51,6 +51,23 @@ class CopiedGraph(Graph):
         return result
 
 
+def _leave_out_results(graph: Graph) -> None:
+    """Let loops and branches not give what gradients made them give besides, where nothing takes it."""
+    used = {value for node in graph.nodes for value in node.inputs}.union(graph.outputs)
+    for node in graph.nodes:
+        if node.op.name in ("cond", "while"):
+            n = len(node.outputs)
+            while n > node.attrs.get("n_carried", 1) and node.outputs[n - 1] not in used:
+                n -= 1
+            node.outputs = node.outputs[:n]
+            for name in ("then_graph", "else_graph", "body_graph"):
+                if name in node.attrs:
+                    del node.attrs[name].outputs[n:]
+        for inner, _ in subgraphs(node):
+            if node.op.name != "call":  # whose function is written for all that call it
+                _leave_out_results(inner)
+
+
 def origin(graph: Graph, value: Value) -> Value:
     """Return what the trace of a graph knows one of its values as."""
     return graph.origins.get(value, value) if isinstance(graph, CopiedGraph) else value
@@ -75,6 +92,13 @@ class Copies:
         """Return the copy of a graph; of a copy, itself."""
         if isinstance(graph, CopiedGraph):
             return graph
+        found = self._made.get(graph)
+        if found is None:
+            found = self._copied(graph)
+            _leave_out_results(found)
+        return found
+
+    def _copied(self, graph: Graph) -> CopiedGraph:
         found = self._made.get(graph)
         if found is None:
             if graph.trace is not None:
@@ -102,7 +126,7 @@ class Copies:
             setattr(copy, name, getattr(graph, name))
 
     def _inner(self, node: Node, name: str, graph: Graph) -> Graph:
-        found = self.of(graph)
+        found = self._copied(graph)
         if name in ("then_graph", "else_graph", "body_graph"):  # a gradient that adds results gives them to these first
             del found.outputs[len(node.outputs) :]
         return found

@@ -465,3 +465,30 @@ def test_optionals_of_texts_may_be_empty_in_graphs() -> None:
 
     text, more = ends()
     assert (text.numpy(), bool(more)) == (b"only", False)
+
+
+@pytest.mark.parametrize("over", [tf.range, Data.range])
+def test_loops_are_written_after_a_gradient_went_through_them(over: Any, tmp_path: Path) -> None:
+    def f(n: Any, x: Any) -> Any:
+        total = x * 3.0
+        for each in over(n):
+            if each % 2 == 0:
+                total = total * x
+            else:
+                total += tf.sin(total) * x
+        return total
+
+    made = tf.Module()
+    made.f = tf.function(f, input_signature=[tf.TensorSpec([], tf.int64), tf.TensorSpec([])])
+
+    def slope(function: Any) -> tuple[float, float]:
+        x = tf.constant(0.7)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = function(int64(4), x)
+        return float(y), float(tape.gradient(y, x))
+
+    wanted = slope(made.f)  # the loop gives more from now on
+    assert made.f.get_concrete_function().graph.as_graph_def().node
+    tf.saved_model.save(made, tmp_path)
+    assert slope(tf.saved_model.load(tmp_path).f) == wanted == slope(made.f)
