@@ -64,4 +64,5 @@ def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str
     if len(shapes) == 2 and len(shapes[0]) == len(shapes[1]):
         known = [None if None in pair else max(pair) for pair in zip(*shapes, strict=True)][:-1]
     with name_scope(name or "edit_distance"):
-        return host_call(distances, parts, (float32, TensorShape(known)))[0]
+        said = "EditDistance", "output", {"normalize": bool(normalize), "T": ours.values.dtype}
+        return host_call(distances, parts, (float32, TensorShape(known)), written=said)[0]

@@ -19,14 +19,16 @@ from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.native.array_loops import pieces
-from fastgraph.core.tensor import Tensor
+from fastgraph.core.tensor import EagerTensor, Tensor, from_array
 from fastgraph.ops.arguments import as_tensor, static_int, whole, word
 from fastgraph.ops.comparison import logical_and
+from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import maximum
 from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import gather, where
-from fastgraph.ops.movement import reshape, shape
+from fastgraph.ops.movement import reshape, shape, size
 from fastgraph.ops.python_functions import host_call
+from fastgraph.ops.reduction import reduce_prod
 from fastgraph.ops.sorting import searchsorted
 
 _OUTPUTS = ("UTF-8", "UTF-16-BE", "UTF-32-BE")
@@ -44,10 +46,14 @@ class _Options:
             self.codec = codecs.lookup(encoding).name
         except LookupError:
             raise invalid(f"Could not create converter for input encoding: {encoding}") from None
-        self.errors, self.control = errors, control
+        self.errors, self.control, self.encoding = errors, control, encoding
         self.replacement = whole(replacement, "replacement_char", 32)
         if not 0 <= self.replacement <= 0x10FFFF:
             raise invalid("replacement_char out of unicode codepoint range")
+
+    def written(self, **more: Any) -> dict[str, Any]:
+        """Return the attributes of operations that take these options."""
+        return {"errors": self.errors, "replacement_char": self.replacement, **more}
 
     def characters(self, data: bytes) -> Iterator[tuple[int, int]]:
         """Yield the numbers of the characters, and where each begins."""
@@ -163,7 +169,10 @@ def _decoded(options: _Options, words: Any) -> list[Any]:
         flat = np.array([pair for row in rows for pair in row], np.int64).reshape(-1, 2)
         return flat[:, 0].astype(np.int32), flat[:, 1], np.array([len(row) for row in rows], np.int64)
 
-    return host_call(decode, [words], (int32, [None]), (int64, [None]), (int64, words.shape))
+    said = options.written(input_encoding=options.encoding, replace_control_characters=options.control, Tsplits=int64)
+    results = (int32, [None]), (int64, [None]), (int64, words.shape)
+    names = "row_splits char_values char_to_byte_starts"
+    return host_call(decode, [words], *results, written=("UnicodeDecodeWithOffsets", names, said))
 
 
 def unicode_decode(
@@ -202,8 +211,11 @@ def unicode_split_with_offsets(
 
     def split(words: Any) -> list[Any]:
         codes, offsets, lengths = _decoded(options, words)
-        parts = host_call(lambda codes: [_encoded(codes, np.ones(codes.size, int), codec)], [codes], (string, [None]))
-        return [*parts, offsets, lengths]
+        if isinstance(codes, EagerTensor):
+            parts = _encoded(codes.numpy(), np.ones(codes.shape[0], int), codec)
+            return [from_array(parts, string), offsets, lengths]
+        single = RaggedTensor.from_row_splits(codes, range_(size(codes, int64) + 1), validate=False)
+        return [unicode_encode(single, input_encoding), offsets, lengths]
 
     with name_scope(name or "UnicodeSplitWithOffsets") as scope:
         parts, offsets = _by_rows(input, split, str(scope))
@@ -240,7 +252,9 @@ def unicode_encode(
             return input.with_values(unicode_encode(input.values, output_encoding, errors, replacement_char))
         if isinstance(input, RaggedTensor) and input.values.shape.rank == 1:
             n = None if input.shape[0] is None else [input.shape[0]]
-            return host_call(rows, [input.values, input.row_splits], (string, n or [None]))[0]
+            said = options.written(output_encoding=output_encoding, Tsplits=input.row_splits.dtype)
+            inputs, written = [input.values, input.row_splits], ("UnicodeEncode", "output", said)
+            return host_call(rows, inputs, (string, n or [None]), written=written)[0]
         if isinstance(input, RaggedTensor):
             return input.with_values(unicode_encode(input.values, output_encoding, errors, replacement_char))
         codes = as_tensor(input, int32)
@@ -248,6 +262,12 @@ def unicode_encode(
             raise ValueError("Rank of `input` must be statically known.")
         if codes.shape.rank == 0:
             raise ValueError("input_tensor's rank must be at least 1.")
+
+        if not isinstance(codes, EagerTensor):  # as rows of one length, which files have
+            dims, flat = shape(codes, int64), reshape(codes, [-1])
+            splits = range_(reduce_prod(dims[:-1]) + 1) * dims[-1]
+            return reshape(unicode_encode(RaggedTensor.from_row_splits(flat, splits, validate=False), output_encoding,
+                                          errors, replacement_char), dims[:-1])  # fmt: skip
 
         def dense(codes: Any) -> list[Any]:
             n = int(np.prod(codes.shape[:-1]))
@@ -276,7 +296,11 @@ def unicode_transcode(input: TensorLike, input_encoding: str, output_encoding: s
 
     words = as_tensor(input, string)
     with name_scope(name or "UnicodeTranscode"):
-        return host_call(transcode, [words], (string, words.shape))[0]
+        said = options.written(
+            input_encoding=options.encoding, output_encoding=output_encoding,
+            replace_control_characters=options.control,
+        )  # fmt: skip
+        return host_call(transcode, [words], (string, words.shape), written=("UnicodeTranscode", "output", said))[0]
 
 
 @functools.cache

@@ -1,198 +1,48 @@
 """Datasets as TensorFlow's operations: one function for each way in which a dataset is made.
 
-Rule: what a dataset is made of comes before it, each once; the names are those of a node, with what the operation is.
+Rule: one row of WRITERS each; what takes rows apart or batches them is in dataset_elements.py.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Any
-from weakref import ref
 
 import numpy as np
 
 from fastgraph.core.base import dtype as dtypes
-from fastgraph.core.base import nesting
-from fastgraph.core.base.dtype import from_code
-from fastgraph.core.base.shapes import Aval
-from fastgraph.core.base.type_specs import TensorSpec
-from fastgraph.core.registry import get
-from fastgraph.core.tensor import EagerTensor, from_array
-from fastgraph.data import checked_elements, element_functions, grouping, shuffling, sources, transformations, windows
-from fastgraph.data.dataset_base import DatasetSpec
+from fastgraph.core.base.dtype import string
+from fastgraph.data import (
+    checked_elements,
+    csv_files,
+    dataset_elements,
+    element_functions,
+    grouping,
+    record_datasets,
+    shuffling,
+    sources,
+    transformations,
+    windows,
+)
+from fastgraph.data.dataset_base import made
+from fastgraph.data.dataset_elements import of_tensors_alone
+from fastgraph.data.dataset_writer import WRITERS, Attrs, Unwritten, Writer, element_types, types_of_spec
 from fastgraph.data.element_functions import Mapped
-from fastgraph.data.element_specs import tensor_specs
-from fastgraph.data.handles import held_by
-from fastgraph.data.sources import Described, Source
-from fastgraph.graph.captures import Deferred
-from fastgraph.graph.ir import Graph, Node, Value
-from fastgraph.graph.symbolic_tensor import SymbolicTensor
-from fastgraph.graphdef.export_loops import VARIANT
-from fastgraph.graphdef.op_table import Definition, Dims, const_definition, constant, types_of
-
-Attrs = dict[str, Any]
-
-#: Of functions, the inputs that are datasets, and their types.
-Handles = dict[Graph, list[tuple[Value, Aval]]]
-
-
-class Unwritten(ValueError):
-    """Error of a dataset that no operations of TensorFlow make."""
-
-
-def element_types(types: Iterable[tuple[int, Any]]) -> Attrs:
-    """Return the types and shapes of elements, (number of a dtype, shape) each, as attributes."""
-    kinds = [(from_code(code), Dims(shape)) for code, shape in types]
-    return {"output_types": [dtype for dtype, _ in kinds], "output_shapes": [shape for _, shape in kinds]}
-
-
-def handles(spec: Any) -> list[int]:
-    """Return which of the tensors of an element like `spec` are datasets."""
-    found, n = [], 0
-    for leaf in nesting.flatten(spec):
-        if isinstance(leaf, DatasetSpec):
-            found.append(n)
-        n += len(tensor_specs(leaf))
-    return found
-
-
-def types_of_spec(source: Any) -> Attrs:
-    """Return the types and shapes of a dataset's elements as attributes. Raises Unwritten for those of no tensors."""
-    leaves = nesting.flatten(source.spec)
-    if leaves and all(isinstance(leaf, DatasetSpec) for leaf in leaves):
-        return {"output_types": [dtypes.variant] * len(leaves), "output_shapes": [Dims(())] * len(leaves)}
-    for leaf in leaves:
-        if not isinstance(leaf, TensorSpec):
-            raise Unwritten(
-                f"Datasets with elements of {type(leaf).__name__} cannot be saved in a SavedModel: {source.name}"
-            )
-    return element_types([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(source.spec)])
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Datasets
-
-
-class Writer:
-    """Writer of one dataset: its operations, named beside a node; `values` are those of symbolic operands, by id."""
-
-    def __init__(self, functions: Handles, node: Node, values: dict[int, Value]) -> None:
-        self.functions, self.node, self.values = functions, node, values
-        self.found: list[Definition] = []
-        self.known: dict[int, Value] = {}
-
-    def written(self, source: Source) -> list[Definition]:
-        """Return the operations, the dataset's last."""
-        value = self.dataset(source)
-        if not self.found or value not in self.found[-1].outputs:  # it is another node's
-            self.add("Identity", (value,), {"T": dtypes.variant}, slot="output")
-        return self.finished()
-
-    def finished(self) -> list[Definition]:
-        """Return the operations, the last one as the node's own."""
-        last = self.found[-1]
-        last.node, last.name, last.outputs = self.node, self.node.name, self.node.outputs
-        return self.found
-
-    def add(
-        self, kind: str, inputs: Sequence[Value], attrs: Attrs, *, aval: Aval = VARIANT, slot: str = "handle"
-    ) -> Value:
-        """Append an operation of one result, and return this."""
-        name = f"{self.node.name}/{kind}" + (f"_{len(self.found)}" if self.found else "")
-        made = Node(self.node.op, (), {}, (aval,), name, self.node.source)
-        self.found.append(Definition(made, kind, inputs, attrs))
-        self.found[-1].slots = [f"{slot}:0"]
-        return made.outputs[0]
-
-    def constant(self, value: Any) -> Value:
-        """Return a constant."""
-        made = constant(value, self.node, f"Const_{len(self.found)}") if not isinstance(value, EagerTensor) else Node(
-            get("const"), (), {"value": value}, (value.aval,), f"{self.node.name}/Const_{len(self.found)}",
-            self.node.source)  # fmt: skip
-        self.found.append(const_definition(made))
-        self.found[-1].slots = ["output:0"]
-        return made.outputs[0]
-
-    def number(self, value: Any) -> Value:
-        """Return a count, of the graph or a constant."""
-        known = self.values.get(id(value))
-        return self.constant(np.array(value, np.int64)) if known is None else known
-
-    def tensor(self, value: Any) -> Value:
-        """Return a tensor, of the graph or a constant."""
-        known = self.values.get(id(value))
-        if known is not None:
-            return known
-        if not isinstance(value, EagerTensor):
-            value = from_array(np.asarray(value), None)
-        return self.constant(value)
-
-    def flag(self, value: bool) -> Value:
-        """Return a constant."""
-        return self.constant(np.array(bool(value)))
-
-    def dataset(self, source: Any) -> Value:
-        """Return a dataset; those that it is made of come before it, each once."""
-        if isinstance(source, Described):
-            return self.values[id(source)]
-        known = self.known.get(id(source))
-        if known is None:
-            write = _WRITERS.get(type(source))
-            if write is None:
-                why = "its elements come from Python" if isinstance(source, sources.Generated) else "it has no equal"
-                name = source.name.lstrip("_")
-                raise Unwritten(
-                    f"A dataset of {type(source).__name__} ({name}) cannot be saved in a SavedModel: {why}."
-                )
-            known = self.known[id(source)] = write(self, source)
-        return known
-
-    def simple(self, kind: str, inputs: Sequence[Value], source: Any, **attrs: Any) -> Value:
-        """Append a dataset's operation with the types of its elements."""
-        return self.add(kind, inputs, {**types_of_spec(source), **attrs})
-
-    def function(
-        self, mapped: Mapped, captured: Sequence[Any], name: str, types: str = "Targuments"
-    ) -> tuple[list[Value], Attrs]:
-        """Return what a function of elements takes from outside, and the attributes that say it."""
-        if mapped.draws:
-            raise Unwritten("A dataset's function that draws random numbers cannot be saved: use stateless ones.")
-        given = iter(captured)
-        values = []
-        for held in mapped.taken:
-            each = held.value() if isinstance(held, Deferred) else held
-            if held_by(each) is not None:
-                if mapped.captured or not mapped.graph.captures:
-                    raise Unwritten("A dataset's function inside of a function cannot take a dataset from outside.")
-            elif isinstance(each, EagerTensor):
-                values.append(self.constant(each))
-            elif isinstance(each, SymbolicTensor):
-                values.append(self.tensor(next(given)))
-            elif (cell := self.values.get(id(each() if isinstance(each, ref) else each))) is not None:
-                values.append(cell)
-            else:
-                raise Unwritten(
-                    "A dataset's function that reads a Variable cannot be saved in a SavedModel, unless the dataset is "
-                    "made in the body of the tf.function that is saved."
-                )
-        for i in handles(mapped.given):
-            self.functions.setdefault(mapped.graph, []).append((mapped.graph.inputs[i], VARIANT))
-        return values, {name: mapped.graph, types: types_of(values)}
+from fastgraph.graph.ir import Value
+from fastgraph.graphdef.op_table import Dims, types_of
+from fastgraph.ops.movement import reshape
 
 
 def _range(writer: Writer, source: Any) -> Value:
     return writer.simple("RangeDataset", [writer.number(each) for each in source.limits], source)
 
 
-def _of_tensors(kind: str) -> Callable[[Writer, Any], Value]:
-    def write(writer: Writer, source: Any) -> Value:
-        values = [writer.tensor(each) for each in source.tensors]
-        attrs = types_of_spec(source)
-        types = {"Toutput_types": attrs["output_types"], "output_shapes": attrs["output_shapes"]}
-        return writer.add(kind, values, types)
-
-    return write
+def _tensors(writer: Writer, source: Any) -> Value:
+    values = [writer.tensor(each) for each in source.tensors]
+    attrs = types_of_spec(source)
+    types = {"Toutput_types": attrs["output_types"], "output_shapes": attrs["output_shapes"]}
+    return writer.add("TensorDataset", values, types)
 
 
 def _counted(kind: str, *names: str) -> Callable[[Writer, Any], Value]:
@@ -226,11 +76,6 @@ def _scan(writer: Writer, source: Any) -> Value:
     values, attrs = writer.function(source._mapped, source._captured, "f")
     attrs["Tstate"] = types_of(state)
     return writer.simple("ScanDataset", [first, *state, *values], source, **attrs, preserve_cardinality=True)
-
-
-def _batch(writer: Writer, source: Any) -> Value:
-    inputs = [writer.dataset(source.source), writer.number(source.size), writer.flag(source.drop)]
-    return writer.simple("BatchDatasetV2", inputs, source)
 
 
 def _padded(writer: Writer, source: Any) -> Value:
@@ -308,34 +153,72 @@ def _rebatch(writer: Writer, source: Any) -> Value:
     return writer.simple("RebatchDatasetV2", inputs, source)
 
 
-_WRITERS: dict[type, Callable[[Writer, Any], Value]] = {
+_BLOCK = 1 << 18  # bytes that are read at once
+
+
+def _text(writer: Writer, value: Any) -> Value:
+    return writer.constant(np.array((value or "").encode("latin-1"), object))
+
+
+def _files(writer: Writer, source: Any) -> Value:
+    """The elements of files; of several that take turns, a dataset for each."""
+    kind, said, names = source.name.removesuffix("V2"), source.blocks.keywords, writer.tensor(source.filenames)
+    if source.turns is not None:
+        slices = writer.add("TensorSliceDataset", [names], {"Toutput_types": [string], "output_shapes": [Dims(())]})
+        one = lambda name: made(record_datasets.Files, reshape(name, [-1]), blocks=source.blocks, turns=None, name=kind)
+        values, attrs = writer.function(Mapped(one, source.spec, "interleave()"), (), "f")
+        numbers = [writer.number(source.turns), writer.number(1)]
+        return writer.simple("InterleaveDataset", [slices, *values, *numbers], source, **attrs)
+    compression, size = _text(writer, said["compression"]), writer.number(said["block"])
+    if kind == "FixedLengthRecordDataset":
+        lengths = [writer.number(said[name]) for name in ("header", "size", "footer")]
+        return writer.add("FixedLengthRecordDatasetV2", [names, *lengths, size, compression], {})
+    return writer.add(kind, [names, compression, size], {})
+
+
+def _csv(writer: Writer, source: Any) -> Value:
+    said = source.options
+    columns, excluded = [np.array(sorted(said[name] or ()), np.int64) for name in ("columns", "excluded")]
+    inputs = [
+        writer.tensor(source.paths), _text(writer, said["compression_type"]), writer.number(_BLOCK),
+        writer.flag(said["header"]), _text(writer, said["field_delim"]), writer.flag(said["use_quote_delim"]),
+        _text(writer, said["na_value"]), writer.constant(columns),
+        *[writer.tensor(each) for each in source.defaults], writer.constant(excluded),
+    ]  # fmt: skip
+    return writer.simple("CSVDatasetV2", inputs, source)
+
+
+WRITERS.update({
     element_functions.Filter: _of_function("FilterDataset", "predicate"),
     element_functions.FlatMap: _of_function("FlatMapDataset", "f"),
     element_functions.Map: _of_function("MapDataset", "f", preserve_cardinality=True),
+    csv_files.CsvRows: _csv,
     checked_elements.Unique: _counted("UniqueDataset"),
     grouping.GroupByWindow: _group,
     grouping.Interleave: _interleave,
     grouping.Scan: _scan,
     grouping.TakeWhile: _of_function("TakeWhileDataset", "predicate"),
+    record_datasets.Files: _files,
     shuffling.Random: _random,
     shuffling.Shuffle: _shuffle,
     sources.Range: _range,
-    sources.Slices: _of_tensors("TensorSliceDataset"),
-    sources.Tensors: _of_tensors("TensorDataset"),
-    transformations.Batch: _batch,
+    sources.Slices: dataset_elements.slices,
+    sources.Tensors: _tensors,
+    transformations.Batch: dataset_elements.batch,
     transformations.Cache: _cache,
     transformations.Concatenate: _concatenate,
     transformations.Enumerate: _enumerate,
     transformations.Prefetch: _counted("PrefetchDataset", "count"),
-    transformations.Rebatch: _rebatch,
+    transformations.Rebatch: of_tensors_alone(_rebatch),
     transformations.Repeat: _counted("RepeatDataset", "count"),
     transformations.Shard: _counted("ShardDataset", "shards", "index"),
     transformations.Skip: _counted("SkipDataset", "count"),
     transformations.Take: _counted("TakeDataset", "count"),
-    transformations.Unbatch: _counted("UnbatchDataset"),
+    transformations.Unbatch: dataset_elements.unbatch,
     transformations.WithOptions: lambda writer, source: writer.dataset(source.source),
     transformations.Zip: _zip,
     windows.Directed: _directed,
-    windows.PaddedBatch: _padded,
-    windows.Window: _window,
-}
+    windows.PaddedBatch: of_tensors_alone(_padded),
+    windows.RaggedRows: dataset_elements.ragged_rows,
+    windows.Window: of_tensors_alone(_window),
+})  # fmt: skip

@@ -14,10 +14,9 @@ import numpy as np
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import bool_, from_code, int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, as_array, bind, convert, current_state, init_scope
-from fastgraph.data.element_specs import least_extents, tensor_specs
+from fastgraph.data.element_specs import OfElements, least_extents, tensor_specs
 from fastgraph.data.handles import Handled, owned, resolve, together
 from fastgraph.data.sources import Cursor
 from fastgraph.data.transformations import element_at
@@ -29,7 +28,7 @@ from fastgraph.ops.families import Array, custom
 def _writer() -> Any:
     from fastgraph.data.written_datasets import Written
 
-    return Written()
+    return Written
 
 
 DATASETS.append(_writer)
@@ -74,10 +73,17 @@ def iterator_get_next_as_optional(
     try:
         return (np.bool_(True), *map(as_array, _taken(iterator)))
     except StopIteration:
-        kinds = zip(types, leasts, strict=True)
-        sizes = [[least if size is None else size for size in shape or ()] for (_, shape), least in kinds]
-        empty = [np.zeros(each, from_code(code).as_numpy_dtype) for each, (code, _) in zip(sizes, types, strict=True)]
-        return (np.bool_(False), *empty)
+        return (np.bool_(False), *no_element(types, leasts))
+
+
+def no_element(types: tuple[tuple[int, Any], ...], leasts: tuple[int, ...]) -> list[Array]:
+    """Return what stands for an element where there is none: zeros, empty texts."""
+    found = []
+    for (code, shape), least in zip(types, leasts, strict=True):
+        dtype = from_code(code).as_numpy_dtype
+        sizes = [least if size is None else size for size in shape or ()]
+        found.append(np.full(sizes, b"" if dtype is object else 0, dtype))
+    return found
 
 
 @custom(infer=lambda iterator: Aval(bool_, ()), groups=("int64",), effect="host", reason=_REASON)
@@ -157,8 +163,8 @@ def has_next(handle: Tensor) -> Any:
 
 def iterator_of(handle: Tensor, spec: Any) -> Any:
     """Return the handle of a new iterator over a dataset, when the graph runs."""
-    plain = all(isinstance(leaf, TensorSpec) for leaf in nesting.flatten(spec))  # else nothing is written of it
-    return bind(get("make_iterator"), (handle,), {"types": _types(spec) if plain else ()})
+    nested = any(isinstance(leaf, OfElements) for leaf in nesting.flatten(spec))  # of which nothing is written
+    return bind(get("make_iterator"), (handle,), {"types": () if nested else _types(spec)})
 
 
 def dataset_of(operands: tuple[Any, ...], recipe: Recipe) -> Any:

@@ -1,14 +1,13 @@
 """Datasets and iterators as they are written into SavedModels: TensorFlow's operations, with functions of elements.
 
-Rule: a dataset is written where its function makes it, or begins, if it was made outside. While functions are written,
-handles have TensorFlow's types (`Written`); the graphs are as they were afterwards.
+Rule: a dataset is written where its function makes it, or begins, if it was made outside. Handles have TensorFlow's
+types in copies of graphs (`Written`); the graphs themselves, which other threads may run, stay as they are.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from weakref import ref
 
@@ -17,20 +16,21 @@ import numpy as np
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType
-from fastgraph.core.base.locks import Lock
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.base.type_specs import TypeSpec
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import from_array
+from fastgraph.data import dataset_operations  # noqa: F401  (fills the table of writers)
 from fastgraph.data.dataset_base import DatasetSpec
-from fastgraph.data.dataset_operations import Attrs, Handles, Unwritten, Writer, element_types
-from fastgraph.data.element_specs import OfElements, tensor_specs
+from fastgraph.data.dataset_ops import no_element
+from fastgraph.data.dataset_writer import Attrs, Handles, Unwritten, Writer, element_types
+from fastgraph.data.element_specs import InElements, OfElements, tensor_specs
 from fastgraph.data.handles import held_by, resolve
 from fastgraph.data.sources import Source
 from fastgraph.graph.ir import Graph, Node, Value, subgraphs
 from fastgraph.graphdef.export_calls import CALLS
 from fastgraph.graphdef.export_loops import VARIANT
-from fastgraph.graphdef.export_structure import written_by
+from fastgraph.graphdef.graph_copies import CopiedGraph, Copies
 from fastgraph.graphdef.op_table import Definition, Unwritable, const_definition, constant, types_of
 
 _RESOURCE = Aval(dtypes.resource, ())
@@ -39,20 +39,25 @@ _OPS = frozenset(
     {"dataset_cardinality", "get_element_at_index", "iterator_get_next", "iterator_get_next_as_optional",
      "make_dataset", "make_iterator"}
 )  # fmt: skip
-_ONE = Lock()  # functions are written in one thread at a time
-_CACHES = ("_definitions", "_written", "_widened")
 
 
 class Written:
-    """Changes while functions are written: types of handles, and how nodes of datasets are defined."""
+    """Changes in copies of functions: types of handles, and how nodes of datasets are defined."""
 
-    def __init__(self) -> None:
-        self.before: dict[Value, Aval] = {}
-        self.graphs: dict[Graph, None] = {}
+    def __init__(self, copies: Copies) -> None:
+        self.copies = copies
+        self.typed: set[Value] = set()
+        self.entered: set[Graph] = set()
         self.asked: set[Value] = set()  # handles in tests of loops that are truth values
         self.inputs: Handles = {}
         self.cells: dict[Node, dict[int, Value]] = {}  # of what makes datasets: Variables that its graph captured
         self.inner: set[Value] = set()  # parameters that stand for datasets, which are written inside
+        copies.structure = self.structure = {
+            **copies.structure,
+            "call": self._call, "while": self._while, "make_dataset": self._made, "make_iterator": self._iterator,
+            "iterator_get_next": self._next, "iterator_has_next": self._has_next, "dataset_cardinality": self._count,
+            "get_element_at_index": self._at, "iterator_get_next_as_optional": self._optional,
+        }  # fmt: skip
 
     @staticmethod
     def is_written(held: Any) -> bool:
@@ -68,51 +73,38 @@ class Written:
             )
         return found is not None
 
-    @contextmanager
-    def here(self) -> Iterator[Written]:
-        """Let datasets be written, until the block ends."""
-        own: dict[str, Callable[[Node], list[Definition]]] = {
-            "call": self._call, "while": self._while, "make_dataset": self._made, "make_iterator": self._iterator,
-            "iterator_get_next": self._next, "iterator_has_next": self._has_next, "dataset_cardinality": self._count,
-            "get_element_at_index": self._at, "iterator_get_next_as_optional": self._optional,
-        }  # fmt: skip
-        with _ONE, written_by(own):
-            try:
-                yield self
-            finally:
-                for value, aval in self.before.items():
-                    value.aval = aval
-                for graph in self.graphs:
-                    _forget(graph)
-
     def enter(self, graph: Graph) -> None:
-        """Give the handles of a graph and of those inside TensorFlow's types, and write what it captured."""
+        """Copy a graph that has datasets, give its handles TensorFlow's types, and define what it captured."""
         given = [*self.inputs.get(graph, ()), *_arguments(graph)]
-        if graph in self.graphs or not (given or _concerns(graph)):
+        if isinstance(graph, CopiedGraph) or not (given or graph in self.copies or _concerns(graph)):
             return
-        self._visit(graph)
+        copy = self.copies.of(graph)
+        self._visit(copy)
         for value, aval in given:
-            self._type(value, aval)
-        for held, value in graph.captures:
+            self._type(copy.values[value], aval)
+        for held, value in copy.captures:
             found = held_by(held)
-            if isinstance(found, Source):
+            if isinstance(found, Source) and value not in self.inner:
                 self._type(value, VARIANT)
                 self.inner.add(value)
-                made = Writer(self.inputs, value.node, _cells(graph)).written(found)
-                graph.__dict__.setdefault("_written", {})[value.node] = made
-        self._spread(graph)
+                copy.stated[value.node] = self._writer(value.node, _cells(copy)).written(found)
+        self._spread(copy)
+
+    def _writer(self, node: Node, values: dict[int, Value]) -> Writer:
+        return Writer(self.inputs, self.structure, node, values)
 
     def _type(self, value: Value, aval: Aval) -> bool:
-        """Give a value a type; return whether it had another."""
+        """Give a value of a copy a type; return whether it had another."""
         if value.aval.dtype is aval.dtype or value in self.asked:
             return False
-        self.before.setdefault(value, value.aval)
+        self.typed.add(value)
         value.aval = aval
         return True
 
     def _visit(self, graph: Graph) -> None:
-        self.graphs[graph] = None
-        _forget(graph)
+        if graph in self.entered:
+            return
+        self.entered.add(graph)
         for node in graph.nodes:
             if node.op.name == "make_iterator":
                 self._type(node.outputs[0], _RESOURCE)
@@ -120,8 +112,7 @@ class Written:
                 self._type(node.outputs[0], VARIANT)
                 self.cells[node] = _cells(graph)
             for inner, _ in subgraphs(node):
-                if inner not in self.graphs:
-                    self._visit(inner)
+                self._visit(inner)
 
     def _spread(self, graph: Graph) -> bool:
         """Type what handles become: results of branches, loops and calls, parameters inside. Return whether any was."""
@@ -141,7 +132,7 @@ class Written:
 
     def _pass_on(self, pairs: Iterable[tuple[Value, Value]]) -> bool:
         """Type the second of each pair as the first if this is a handle. Return whether any was."""
-        changed = [self._type(second, first.aval) for first, second in pairs if first in self.before]
+        changed = [self._type(second, first.aval) for first, second in pairs if first in self.typed]
         return any(changed)
 
     # -- how nodes are written
@@ -159,13 +150,13 @@ class Written:
     def _made(self, node: Node) -> list[Definition]:
         recipe = resolve(node.attrs["recipe"])
         values = {id(operand): value for operand, value in zip(recipe.operands, node.inputs, strict=True)}
-        return Writer(self.inputs, node, {**values, **self.cells[node]}).written(recipe.described)
+        return self._writer(node, {**values, **self.cells[node]}).written(recipe.described)
 
     def _iterator(self, node: Node) -> list[Definition]:
         _check(node, dtypes.variant)
         if not node.attrs["types"]:
             raise Unwritable(node.op.name)
-        writer = Writer(self.inputs, node, {})
+        writer = self._writer(node, {})
         attrs = element_types(node.attrs["types"])
         new = writer.add("AnonymousIteratorV3", (), attrs, aval=_RESOURCE)
         begun = writer.add("MakeIterator", (node.inputs[0], new), {})
@@ -180,21 +171,19 @@ class Written:
     def _optional(self, node: Node) -> list[Definition]:
         """Define whether there is another element, and this or zeros: a branch, for no element has no components."""
         _check(node, dtypes.resource)
-        writer, attrs = Writer(self.inputs, node, {}), element_types(node.attrs["types"])
+        writer, attrs = self._writer(node, {}), element_types(node.attrs["types"])
         element = writer.add("IteratorGetNextAsOptional", node.inputs, attrs, slot="optional")
         writer.found[0].node, writer.found[0].name = node, node.name  # it waits for what the node waits for
         has = writer.add("OptionalHasValue", (element,), {}, aval=_BOOL, slot="has_value")
-        then, rest = Graph("then"), Graph("else")
+        then, rest = CopiedGraph("then", self.structure), CopiedGraph("else", self.structure)
         then.inputs, rest.inputs = [_parameter(then, "element", VARIANT)], [_parameter(rest, "element", VARIANT)]
         avals = tuple([value.aval.without_value() for value in node.outputs[1:]])
         taken = then.add(get("iterator_get_next"), tuple(then.inputs), {}, avals=avals)
-        then.__dict__["_written"] = {taken: [_several(taken, "OptionalGetValue", taken.inputs, attrs)]}
+        then.stated[taken] = [_several(taken, "OptionalGetValue", taken.inputs, attrs)]
         then.outputs = [*taken.outputs]
-        for aval, least in zip(avals, node.attrs["leasts"], strict=True):
-            sizes = [least if size is None else size for size in aval.shape or ()]
-            zeros = from_array(np.zeros(sizes, aval.dtype.as_numpy_dtype), aval.dtype)
+        for aval, array in zip(avals, no_element(node.attrs["types"], node.attrs["leasts"]), strict=True):
+            zeros = from_array(array, aval.dtype)
             rest.outputs += rest.add(get("const"), (), {"value": zeros}, avals=(zeros.aval,)).outputs
-        self.graphs.update({then: None, rest: None})
         branches = {"then_graph": then, "else_graph": rest}
         step = Node(get("cond"), (has, element), branches, avals, f"{node.name}/cond", node.source)
         found = CALLS["cond"](step)
@@ -253,7 +242,7 @@ class Written:
                 each.node = node
         return found
 
-    def _test(self, test: Graph, place: int) -> Graph:
+    def _test(self, test: CopiedGraph, place: int) -> Graph:
         """A loop's test with one parameter more before: whether there was another element, which it takes for it."""
         result = test.beside(test.nodes)
         handle = test.inputs[place]
@@ -262,9 +251,8 @@ class Written:
         result.inputs[1 + place] = _parameter(result, "iterator", _RESOURCE)
         result.outputs = [*test.outputs]
         known = Definition(handle.node, "Identity", (own,), {"T": dtypes.bool_})
-        result.__dict__["_written"] = {handle.node: [known]}
+        result.stated[handle.node] = [known]
         self._ask(test, handle)
-        self.graphs[result] = None
         return result
 
     def _ask(self, test: Graph, handle: Value) -> None:
@@ -277,15 +265,15 @@ class Written:
                     if given is handle:
                         self._ask(inner, inside)
 
-    def _body(self, node: Node, body: Graph, place: int, taken: Node) -> Graph:
+    def _body(self, node: Node, body: CopiedGraph, place: int, taken: Node) -> Graph:
         """A loop's body that takes the next element, and gives before its results whether there was one."""
-        then, result, rest = body.beside(body.nodes), body.beside(), body.beside()
+        then, result, rest = body.beside(body.nodes), body.beside(()), body.beside(())
         avals = [value.aval for value in body.inputs]
         n = len(node.outputs)
         element = _parameter(then, "element", VARIANT)
         then.inputs, then.outputs = [element, *body.inputs], [*body.outputs]
         attrs = element_types(taken.attrs["types"])
-        then.__dict__["_written"] = {taken: [_several(taken, "OptionalGetValue", (element,), attrs)]}
+        then.stated[taken] = [_several(taken, "OptionalGetValue", (element,), attrs)]
 
         _parameter(rest, "element", VARIANT)
         rest.inputs = [*[value for each in rest.nodes for value in each.outputs],
@@ -306,9 +294,7 @@ class Written:
         optional.slots = ["optional:0"]
         known = Definition(has, "OptionalHasValue", has.inputs, {})
         known.slots = ["has_value:0"]
-        result.__dict__["_written"] = {ask: [optional], has: [known]}
-        for each in (then, result, rest):
-            self.graphs[each] = None
+        result.stated = {ask: [optional], has: [known]}
         return result
 
 
@@ -316,21 +302,32 @@ def _arguments(graph: Graph) -> Iterator[tuple[Value, Aval]]:
     """Yield the arguments of a Function that are datasets or iterators, and their types."""
     if graph.structured is not None:
         given = iter(graph.inputs)
-        for leaf in nesting.flatten(graph.structured[0].structured_inputs):
+        arguments = nesting.flatten(graph.structured[0].structured_inputs)
+        for leaf in [*arguments, *nesting.flatten(graph.structured[1])]:
+            _check_elements(leaf)
+        for leaf in arguments:
             if isinstance(leaf, TypeSpec):
                 for value in itertools.islice(given, len(tensor_specs(leaf))):
                     if isinstance(leaf, OfElements):
                         yield value, VARIANT if isinstance(leaf, DatasetSpec) else _RESOURCE
 
 
+def _check_elements(leaf: Any) -> None:
+    """Raise Unwritten for a dataset that a function takes or gives, whose elements others would read otherwise."""
+    if isinstance(leaf, OfElements | InElements):
+        spec: Any = leaf
+        for each in nesting.flatten(spec.element_spec):
+            if not isinstance(each, TensorSpec | OfElements):
+                raise Unwritten(
+                    f"A function that takes or gives datasets with elements of {type(each).__name__} cannot be saved "
+                    "in a SavedModel."
+                )
+            _check_elements(each)
+
+
 def _cells(graph: Graph) -> dict[int, Value]:
     """Return what stands for Variables that a graph captured, by the ids of their cells."""
     return {id(held()): value for held, value in graph.captures if isinstance(held, ref)}
-
-
-def _forget(graph: Graph) -> None:
-    for name in _CACHES:
-        graph.__dict__.pop(name, None)
 
 
 def _concerns(graph: Graph) -> bool:

@@ -181,12 +181,15 @@ class Graph:
 
     def beside(self, nodes: Sequence[Node] = ()) -> Graph:
         """Return a graph without ends of some of these nodes: they wait and are named there as here."""
-        result = Graph(self.name)
+        result = self._empty()
         result.nodes, result.trace = [*nodes], self.trace
         result.implied, result.listed, result.control = self.implied, self.listed, self.control
         if nodes:
             result._names = dict(self._names)
         return result
+
+    def _empty(self) -> Graph:
+        return Graph(self.name)
 
     def with_ends_of(self, graph: Graph, mapping: Mapping[Value, Value]) -> Graph:
         """Take over the inputs, captures and outputs of a graph whose values `mapping` maps to this one's."""
@@ -340,8 +343,12 @@ def control_inputs(nodes: Sequence[Node], apart: bool = False) -> list[tuple[int
     writes: list[int] = []  # since the last host effect
     waits: list[tuple[int, ...]] = []
     for i, node in enumerate(nodes):
+        found = effects(node)
+        if not found:
+            waits.append(())
+            continue
         before: set[int] = set()
-        found = [effect for effect in effects(node) if not (apart and effect == _ANY)]
+        found = [effect for effect in found if not (apart and effect == _ANY)]
         for kind, resource in found:
             if kind == "host":
                 before.update((last_host, *(() if apart else writes)))

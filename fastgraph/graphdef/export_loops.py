@@ -135,7 +135,8 @@ def in_order(graph: Graph, found: list[Definition], more: list[Definition]) -> l
     ours = [each for each in more if each.type == "Identity"]
     if not ours or len(results) < len(outputs):
         return [*found, *more]
-    rest = [each for each in found if each.node not in outputs]
+    moved = set(map(id, results))  # of a branch among the results, all but the operation itself
+    rest = [each for each in found if id(each) not in moved]
     pushes = [each for each in more if each.type == "TensorListPushBack"]
     before = [each for each in more if each.type not in ("Identity", "TensorListPushBack")]
     ordered = [*ours, *results]

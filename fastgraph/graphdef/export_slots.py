@@ -5,6 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-#: Makes the writer of datasets, with `here`, `enter(graph)`, `inner` and `is_written(held)`; there is one once
-#: graphs may have datasets.
+#: Returns the class of the writer of datasets, once graphs may have some. It is made with `Copies`, and has
+#: `enter(graph)`, `inner` and `is_written(held)`.
 DATASETS: list[Callable[[], Any]] = []

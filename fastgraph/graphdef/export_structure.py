@@ -6,8 +6,7 @@ Rule: the names of what is added are TensorFlow's (`cond/Identity`, `NoOp`); the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.structural_ops import backward_function
 from fastgraph.graphdef.export_calls import CALLS
 from fastgraph.graphdef.export_decompositions import SEVERAL, Parts
+from fastgraph.graphdef.export_kernels import KERNELS
 from fastgraph.graphdef.export_media import MEDIA
 from fastgraph.graphdef.export_records import RECORDS
 from fastgraph.graphdef.export_transforms import TRANSFORMS
@@ -53,28 +53,32 @@ def _add(node: Node) -> list[Definition]:
     return [definition]
 
 
-#: The gradients of operations that are written as functions of their own, by their names: of the operands that are
-#: Variables the dtypes and shapes.
-STATED: dict[str, list[Aval]] = {}
+def custom_gradient(stated: Mapping[str, list[Aval]]) -> Callable[[Node], list[Definition]]:
+    """Return how operations with gradients of their own are written.
 
+    `stated`: of the gradients that are written as functions, by their names, the types of the operands that are
+    Variables.
+    """
 
-def _custom_gradient(node: Node) -> list[Definition]:
-    """The results again; with a gradient of its own also the operands, of Variables the values."""
-    n, key = node.attrs["n_outputs"], node.attrs["key"]
-    inputs = list(node.inputs[:n])
-    refusal = getattr(backward_function(key), "refusal", None)
-    if refusal is not None:
-        definition = Definition(node, "PreventGradient", inputs, {"T": inputs[0].aval.dtype, "message": refusal})
-        definition.slots = ["output:0"]
-        return [definition]
-    if key not in STATED:
-        return [Definition(node, "IdentityN", inputs, {"T": types_of(inputs)})]
-    parts, avals = Parts(node), iter(STATED[key])
-    for value in node.inputs[n:]:
-        is_tensor = value.aval.dtype != dtypes.resource
-        inputs.append(value if is_tensor else parts.op("ReadVariableOp", (value,), next(avals)))
-    attrs = {"T": types_of(inputs), "_gradient_op_type": key}
-    return [*parts.made, Definition(node, "IdentityN", inputs, attrs)]
+    def write(node: Node) -> list[Definition]:
+        """Define the results again; with a gradient that is a function also the operands, of Variables the values."""
+        n, key = node.attrs["n_outputs"], node.attrs["key"]
+        inputs = list(node.inputs[:n])
+        refusal = getattr(backward_function(key), "refusal", None)
+        if refusal is not None:
+            definition = Definition(node, "PreventGradient", inputs, {"T": inputs[0].aval.dtype, "message": refusal})
+            definition.slots = ["output:0"]
+            return [definition]
+        if key not in stated:
+            return [Definition(node, "IdentityN", inputs, {"T": types_of(inputs)})]
+        parts, avals = Parts(node), iter(stated[key])
+        for value in node.inputs[n:]:
+            is_tensor = value.aval.dtype != dtypes.resource
+            inputs.append(value if is_tensor else parts.op("ReadVariableOp", (value,), next(avals)))
+        attrs = {"T": types_of(inputs), "_gradient_op_type": key}
+        return [*parts.made, Definition(node, "IdentityN", inputs, attrs)]
+
+    return write
 
 
 def _reduced(node: Node) -> list[Definition]:
@@ -359,7 +363,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "placeholder": _placeholder,
     "no_op": lambda node: [Definition(node, "NoOp", (), {})],
     "const": lambda node: [const_definition(node)],
-    "custom_gradient_identity": _custom_gradient,
+    "custom_gradient_identity": custom_gradient({}),
     **dict.fromkeys(("sum", "mean", "max", "min", "prod", "any", "all"), _reduced),
     "expand_dims": _expanded,
     "apart": _apart,
@@ -384,23 +388,11 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "take_variable": _assign,
     **dict.fromkeys(_TABLES, _of_table),
     **SEVERAL,
+    **KERNELS,
     **MEDIA,
     **RECORDS,
     **TRANSFORMS,
 }
-
-
-@contextmanager
-def written_by(functions: dict[str, Callable[[Node], list[Definition]]]) -> Iterator[None]:
-    """A context in which these functions write the ops of these names. For one thread at a time."""
-    before = dict(STRUCTURE)
-    STRUCTURE.update(functions)
-    try:
-        yield
-    finally:
-        STRUCTURE.update(before)
-        for name in functions.keys() - before:
-            del STRUCTURE[name]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from fastgraph.graph.ir import Graph, Node, Value, subgraphs
 from fastgraph.graph.node_names import tensor_place
 from fastgraph.graph.subgraphs import subgraph_name
 from fastgraph.graphdef.export_loops import in_order, widened
+from fastgraph.graphdef.graph_copies import original
 from fastgraph.graphdef.import_values import attribute as attribute_of
 from fastgraph.graphdef.message_types import KINDS, Enum, Later
 from fastgraph.graphdef.messages import (
@@ -82,7 +83,8 @@ class Library:
         self._taken: set[str] = set()
 
     def name_of(self, graph: Graph) -> str:
-        """Return the name of a function."""
+        """Return the name of a function; a copy has that of its graph."""
+        graph = original(graph)
         found = self.names.get(graph)
         if found is None:
             base = graph.name
@@ -143,10 +145,9 @@ def _nodes(graph: Graph, library: Library) -> list[Message | bytes]:
 def _node(definition: Definition, names: dict[Value, str], library: Library) -> Message | bytes:
     if library.in_bytes and definition.type not in _WITH_FUNCTIONS:
         return _node_in_bytes(definition, names, library)
-    inputs = [
-        *[names[value] for value in definition.inputs],
-        *[f"^{name}" for name in sorted((*definition.control, *definition.after))],
-    ]
+    inputs = [names[value] for value in definition.inputs]
+    if definition.control or definition.after:
+        inputs += [f"^{name}" for name in sorted((*definition.control, *definition.after))]
     fields: dict[str, Any] = {"name": definition.name, "op": definition.type, "input": inputs}
     if definition.device:
         fields["device"] = definition.device
@@ -154,8 +155,9 @@ def _node(definition: Definition, names: dict[Value, str], library: Library) -> 
         library.loops.update({definition.attrs[part]: definition.loop for part in ("cond", "body")})
     if definition.type in _WITH_FUNCTIONS:  # which are to be known
         return NodeDef(**fields, attr={name: attr_value(value, library) for name, value in definition.attrs.items()})
-    made = NodeDef(**fields)
-    made.__dict__[""] = {"attr": _Attributes(definition.attrs)}
+    fields[""] = {"attr": _Attributes(definition.attrs)}
+    made: Message = NodeDef.__new__(NodeDef)
+    made.__dict__.update(fields)  # which have no messages among them, and are there
     return made
 
 

@@ -24,8 +24,8 @@ from fastgraph.graphdef.messages import Message
 
 #: Operations that open files, which the graph or a call names.
 OPENING_FILES = frozenset(
-    ["FixedLengthRecordDataset", "FixedLengthRecordDatasetV2", "MatchingFiles", "ReadFile", "TextLineDataset",
-     "TFRecordDataset", "TFRecordDatasetV2", "WriteFile"]
+    ["CSVDataset", "CSVDatasetV2", "FixedLengthRecordDataset", "FixedLengthRecordDatasetV2", "MatchingFiles",
+     "ReadFile", "TextLineDataset", "TFRecordDataset", "TFRecordDatasetV2", "WriteFile"]
 )  # fmt: skip
 #: Passes after which what a function gives would have to be known.
 _MOST_PASSES = 20

@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from fastgraph.api import namespaces
 from fastgraph.composites.ragged_tensor import RaggedTensor
+from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import int64, string
 from fastgraph.core.registry import get, public_function
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_lists import TensorList
+from fastgraph.graphdef.import_records import RECORDS
 from fastgraph.graphdef.import_values import attribute, fixed, fixed_text
 from fastgraph.graphdef.messages import Message
 from fastgraph.ops.families import bind_named
+from fastgraph.ops.joining import stack
+from fastgraph.ops.movement import size
 
 if TYPE_CHECKING:
     from fastgraph.graphdef.importer import Body
@@ -187,8 +192,25 @@ def _of_lengths(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any])
     return _public("FixedLengthRecordDataset")(files, *sizes, compression_type=packed)
 
 
+def _csv(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Rows of files; columns that are left out are said as those read, or (of the newer operation) as those not."""
+    n = len(attrs["output_types"])
+    files, packed, length, *said = inputs[:8]
+    defaults, more = inputs[8 : 8 + n], inputs[8 + n :]
+    what = f"Node '{name}': how rows are read"
+    header, quotes = bool(fixed(said[0], what)), bool(fixed(said[2], what))
+    packed, delimiter, missing = [fixed_text(each, what).decode("latin-1") for each in (packed, said[1], said[3])]
+    chosen, excluded = [[int(i) for i in fixed(each, what)] or None for each in (said[4], *more)] + [None] * (not more)
+    values = [convert(each) for each in defaults]
+    return _public("experimental").CsvDataset(
+        files, values, packed, length, header, delimiter, quotes, missing, chosen, excluded
+    )
+
+
 #: Those that open files.
 OF_FILES: dict[str, Make] = {
+    "CSVDataset": _csv,
+    "CSVDatasetV2": _csv,
     "FixedLengthRecordDataset": _of_lengths,
     "FixedLengthRecordDatasetV2": _of_lengths,
     "TextLineDataset": _of_files("TextLineDataset"),
@@ -307,8 +329,11 @@ def _nothing(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) ->
 
 
 def _ragged(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """A RaggedTensor; a tensor is a row of one, that rows of other lengths may stand beside it in a batch."""
     splits: list[Any] = [convert(each) for each in inputs]
     values: Any = splits.pop()
+    if not splits and not attrs.get("batched_input") and values.shape.rank:
+        splits = [stack([0, size(values, attrs.get("Tsplits", int64))])]
     for each in reversed(splits):
         values = RaggedTensor.from_row_splits(values, each, validate=False)
     return leaves(values)
@@ -316,10 +341,31 @@ def _ragged(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> 
 
 def _parts(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     value = inputs[0].value if isinstance(inputs[0], Held) else inputs[0]
+    if isinstance(value, RaggedTensor) and len(value.nested_row_splits) == attrs["output_ragged_rank"] + 1:
+        value = value.values  # rows that were tensors, one each
     splits = value.nested_row_splits if isinstance(value, RaggedTensor) else ()
     if len(splits) != attrs["output_ragged_rank"] or isinstance(value, TensorList):
         raise NotFoundError(None, None, f"Node '{name}': variants that become ragged here have no equal here")
     return [*splits, value.flat_values if splits else value]
+
+
+def _sparse(op: str) -> Make:
+    """A SparseTensor in a variant; in texts, as everywhere else."""
+
+    def make(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        parts = [convert(each) for each in inputs]
+        return (
+            RECORDS[op](name, parts, attrs) if attrs.get("out_type", string) == string else leaves(SparseTensor(*parts))
+        )
+
+    return make
+
+
+def _sparse_parts(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    value = inputs[0].value if isinstance(inputs[0], Held) else inputs[0]
+    if not isinstance(value, SparseTensor):
+        raise NotFoundError(None, None, f"Node '{name}': sparse tensors in texts, of any rank, have no equal here")
+    return [value.indices, value.values, value.dense_shape]
 
 
 #: Those that give a dataset.
@@ -332,12 +378,16 @@ MADE: dict[str, Make] = {
     "CacheDataset": _cache,
     "CacheDatasetV2": _cache,
     "ConcatenateDataset": _concatenate,
+    "DenseToSparseBatchDataset": lambda body, name, inputs, attrs: _single(inputs[0].value).apply(
+        _public("experimental").dense_to_sparse_batch(inputs[1], fixed(inputs[2], f"Node '{name}': the shape of rows"))
+    ),
     "DirectedInterleaveDataset": _chosen,
     "FilterDataset": _of_predicate("filter"),
     "FlatMapDataset": _flat_map,
     "GroupByWindowDataset": _group,
     "IgnoreErrorsDataset": lambda body, name, inputs, attrs: inputs[0].value.ignore_errors(),
     "InterleaveDataset": _interleave(2),
+    "LegacyParallelInterleaveDatasetV2": _interleave(4),
     "MapAndBatchDataset": _map_and_batch,
     "MapDataset": _map,
     "PaddedBatchDataset": _padded_batch,
@@ -362,6 +412,9 @@ MADE: dict[str, Make] = {
     "ShuffleDataset": _shuffle,
     "ShuffleDatasetV3": _shuffle,
     "SkipDataset": _method("skip"),
+    "SparseTensorSliceDataset": lambda body, name, inputs, attrs: _public("Dataset").from_tensor_slices(
+        SparseTensor(*[convert(each) for each in inputs])
+    ),
     "TakeDataset": _method("take"),
     "TakeWhileDataset": _of_predicate("take_while"),
     "TensorDataset": _tensors,
@@ -383,6 +436,8 @@ _OTHERS: dict[str, Make] = {
     **dict.fromkeys(("DeleteIterator", "DeleteMemoryCache", "DeleteSeedGenerator"), _nothing),
     "DatasetCardinality": _cardinality,
     "DatasetToSingleElement": _only,
+    "DeserializeSparse": _sparse_parts,
+    "GetElementAtIndex": lambda body, name, inputs, attrs: leaves(_public("experimental").at(*_element(inputs))),
     "IteratorGetNext": _next,
     "IteratorGetNextAsOptional": _next_optional,
     "IteratorGetNextSync": _next,
@@ -394,6 +449,8 @@ _OTHERS: dict[str, Make] = {
     "RaggedTensorFromVariant": _parts,
     "RaggedTensorToVariant": _ragged,
     "ReduceDataset": _reduce,
+    "SerializeManySparse": _sparse("SerializeManySparse"),
+    "SerializeSparse": _sparse("SerializeSparse"),
 }  # fmt: skip
 
 SERVED = frozenset({*MADE, *_OTHERS})
@@ -403,7 +460,7 @@ def place(node: Message, argument: str) -> int:
     """Return at which of an operation's results the one of this name is, or begins where it is a list."""
     if argument == "output_dense_values":
         return int(attribute(node.attr["output_ragged_rank"]))
-    return 1 if argument == "deleter" else 0
+    return {"deleter": 1, "sparse_shape": 2, "sparse_values": 1}.get(argument, 0)
 
 
 def results(body: Body, name: str, op: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.registry import public_function
-from fastgraph.core.tensor import Tensor
+from fastgraph.core.tensor import Tensor, current_state
 from fastgraph.ops.arguments import extents
 from fastgraph.ops.creation import ones
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.joining import concat
 from fastgraph.ops.random_distributions import random_gamma
 from fastgraph.ops.random_ops import categorical_of, shuffled, standard_normal, truncated_of, uniform_of
-from fastgraph.ops.random_states import RESERVED, Source, as_vector, draw, generators, numbers, state_of_seed
+from fastgraph.ops.random_states import REPLAY, RESERVED, Source, as_vector, draw, generators, numbers, state_of_seed
 
 
 class _Keyed(Source):
@@ -27,6 +28,33 @@ class _Keyed(Source):
     def blocks(self, n: object) -> Any:
         """The state."""
         return self.begin
+
+
+class _Seeded:
+    """Stands where random ops look for a piece of a program that draws again: they begin with these seeds."""
+
+    def __init__(self, first: int, second: int) -> None:
+        self.seeds = first, second
+
+    def source(self, make: Callable[[], Source]) -> Source:
+        """Return a generator of these seeds."""
+        return generators.with_seeds(*self.seeds)
+
+
+@contextmanager
+def seeded(attrs: dict[str, Any]) -> Iterator[None]:
+    """Let this thread's random ops begin with the seeds of an operation, if it has some."""
+    seeds = attrs.get("seed", 0), attrs.get("seed2", 0)
+    if not any(isinstance(seed, int) and seed for seed in seeds):
+        yield
+        return
+    extra = current_state().extra
+    before = extra.get(REPLAY)
+    extra[REPLAY] = _Seeded(*seeds)
+    try:
+        yield
+    finally:
+        extra[REPLAY] = before
 
 
 def _own(attrs: dict[str, Any]) -> Source:

@@ -13,6 +13,7 @@ from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import as_dtype, int32, uint8, uint64
 from fastgraph.core.conversion import constant
+from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_arrays import Make
 from fastgraph.graphdef.import_values import fixed, fixed_text
@@ -270,6 +271,21 @@ def _greedy(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return [*_parts(decoded), score]
 
 
+def _loss(name: str, inputs: list[Any], attrs: dict[str, Any]) -> list[Any]:
+    """The loss of all alignments, whose blank is the last class, and its gradient."""
+    logits, indices, values, lengths = inputs
+    usual = {"preprocess_collapse_repeated": False, "ctc_merge_repeated": True}
+    if any(attrs.get(key, value) != value for key, value in usual.items()):
+        raise NotFoundError(None, None, f"Node '{name}': a CTC loss that joins labels has no equal here")
+    if attrs.get("ignore_longer_outputs_than_inputs", False):
+        raise NotFoundError(None, None, f"Node '{name}': a CTC loss that leaves rows out has no equal here")
+    labels = SparseTensor(indices, values, [2**31 - 1, 2**31 - 1])
+    with GradientTape() as tape:
+        tape.watch(logits)
+        loss = _call("nn.ctc_loss", labels, logits, None, lengths, blank_index=-1, name=name)
+    return [loss, tape.gradient(loss, logits)]
+
+
 def _primitive(function: Any) -> Any:
     return function.primitive
 
@@ -311,6 +327,7 @@ def _beams(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 RAW_OP_IMPORTS: dict[str, Make] = {
     "CTCBeamSearchDecoder": _beams,
     "CTCGreedyDecoder": _greedy,
+    "CTCLoss": _loss,
     "Concat": lambda name, inputs, attrs: _call("concat", inputs[1:], inputs[0], name=name),
     "DataFormatDimMap": _dim_map,
     "DenseCountSparseOutput": _sparse_counts,

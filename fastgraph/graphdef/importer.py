@@ -31,6 +31,7 @@ from fastgraph.graphdef.import_calls import OPENING_FILES, CustomGradient, Libra
 from fastgraph.graphdef.import_datasets import Held
 from fastgraph.graphdef.import_lists import TensorList
 from fastgraph.graphdef.import_ops import COMPOSITES, VARIANTS, Broadcast, sum_over_broadcast
+from fastgraph.graphdef.import_random import seeded
 from fastgraph.graphdef.import_resources import RESOURCES
 from fastgraph.graphdef.import_values import attribute, attributes, field_of, settled
 from fastgraph.graphdef.message_types import Enum
@@ -380,7 +381,8 @@ class Body:
         if any(isinstance(each, Broadcast) for each in lazy):
             return sum_over_broadcast(name, op, [self.tensor(each) for each in given])
         if op in COMPOSITES:
-            return COMPOSITES[op](name, [self.tensor(each) for each in given], attrs)
+            with seeded(attrs):
+                return COMPOSITES[op](name, [self.tensor(each) for each in given], attrs)
         try:
             found = self._read(op, lazy, attrs)
         except Unreadable as reason:
@@ -388,7 +390,8 @@ class Body:
                 return VARIANTS[op](name, [self.tensor(each) for each in given], attrs)
             raise NotFoundError(None, None, f"Node '{name}': {reason} has no equal here") from None
         if found is None:
-            made = raw_ops.by_public_function(op, name, [self.tensor(each) for each in given], attrs)
+            with seeded(attrs):
+                made = raw_ops.by_public_function(op, name, [self.tensor(each) for each in given], attrs)
             if made is not None:
                 return made
             raise NotFoundError(None, None, f"Op type not registered '{op}': node '{name}' has no equal here")

@@ -11,6 +11,7 @@ from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.graph.ir import Graph, Node
 from fastgraph.graphdef.export_random import RANDOM, without_states
 from fastgraph.graphdef.export_structure import STRUCTURE, control_of
+from fastgraph.graphdef.graph_copies import CopiedGraph
 from fastgraph.graphdef.op_table import Definition, Unwritable, as_is, written
 
 #: Eager tensors that a function uses are written as constants up to this many elements, as TensorFlow does.
@@ -26,7 +27,8 @@ def definitions(graph: Graph) -> list[Definition]:
     if before is not None and before[0] == state:
         whole: list[Definition] = before[1]
         return whole
-    cache: dict[Node, list[Definition]] = graph.__dict__.setdefault("_written", {})
+    structure, stated = (graph.structure, graph.stated) if isinstance(graph, CopiedGraph) else (STRUCTURE, {})
+    cache: dict[Node, list[Definition]] = graph.__dict__.setdefault("_written", dict(stated))
     held = {value.node: tensor for tensor, value in graph.captures if isinstance(tensor, EagerTensor)}
     found: list[Definition] = []
     for node in graph.nodes:
@@ -36,7 +38,7 @@ def definitions(graph: Graph) -> list[Definition]:
         if known is None and node in held and (held[node].aval.size or 0) <= SMALL:
             known = cache[node] = [Definition(node, "Const", (), {"dtype": held[node].dtype, "value": held[node]})]
         if known is None:
-            special, random = STRUCTURE.get(node.op.name), RANDOM.get(node.op.name)
+            special, random = structure.get(node.op.name), RANDOM.get(node.op.name)
             try:
                 if random is not None:
                     known = random(node, graph)
@@ -57,7 +59,7 @@ def definitions(graph: Graph) -> list[Definition]:
             for definition in known:
                 if definition.node is not node:  # of what is written besides, its tensors are called so as well
                     definition.node.name = definition.name
-        found += _after_constants(graph, found, known)
+        found += _after_constants(graph, found, known) if graph.implied else known
     found = control_of(graph, without_states(graph, _without_implied(graph, found)))
     graph.__dict__["_definitions"] = state, found
     return found
@@ -68,9 +70,9 @@ def _after_constants(graph: Graph, found: list[Definition], known: list[Definiti
     last = known[-1]
     if not found or found[-1].node not in graph.implied or last.type == "OneHot":
         return known
-    order = {value.node: i for i, value in enumerate(last.inputs)}
-    if found[-1].node not in order:
+    if all(value.node is not found[-1].node for value in last.inputs):
         return known
+    order = {value.node: i for i, value in enumerate(last.inputs)}
     before = known[:-1]
     if not all(each.node in order for each in before):
         return known

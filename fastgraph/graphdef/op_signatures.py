@@ -248,6 +248,7 @@ Zeta x:T q:T -> z:T | T:type
 
 #: The results of further types, which are imported and never written: for references inside of functions.
 RESULTS = r"""
+CTCLoss loss:T gradient:T
 ConcatOffset offset:N*int32
 FusedBatchNorm FusedBatchNormV2 y:T batch_mean:U batch_variance:U reserve_space_1:U reserve_space_2:U
 FusedBatchNormGrad FusedBatchNormGradV2 x_backprop:T scale_backprop:U offset_backprop:U reserve_space_3:U

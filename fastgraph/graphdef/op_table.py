@@ -324,6 +324,11 @@ def rows_for(op: str) -> tuple[tuple[str, Row], ...]:
 # Writing
 
 
+@functools.cache
+def _slots(n: int) -> list[str]:
+    return [f"output:{i}" for i in range(n)]
+
+
 class Definition:
     """One operation as it is written: its name, type, inputs and attributes there.
 
@@ -362,7 +367,7 @@ class Definition:
         self.is_foreign = False  # whether TensorFlow cannot run it
         self.device = node.device
         self.outputs: tuple[Value, ...] = node.outputs
-        self.slots = [f"output:{i}" for i in range(len(node.outputs))]
+        self.slots = _slots(len(node.outputs))
 
 
 def scoped(node: Node, name: str) -> str:
@@ -394,8 +399,57 @@ def as_is(node: Node) -> Definition:
     return found
 
 
+class _Plain(NamedTuple):
+    """The way in which nodes of a primitive are written whose inputs are the operation's, one by one."""
+
+    type: str
+    slots: list[str]
+    fixed: dict[str, Any]
+    said: list[tuple[str, str, Callable[[Any, Node], Any]]]
+    of_inputs: list[tuple[str, int]]  # attributes that are dtypes, of which input
+    of_outputs: list[tuple[str, int]]
+
+
+@functools.cache
+def _plain(name: str, n_inputs: int, n_outputs: int) -> _Plain | None:
+    """Return how nodes of a primitive are written, None where there is more to it than attributes."""
+    row = row_of(name)
+    if row is None or row.places:
+        return None
+    signature = signatures()[row.type]
+    arguments = signature.inputs, signature.outputs
+    if (len(arguments[0]), len(arguments[1])) != (n_inputs, n_outputs):
+        return None
+    if any(each.number is not None or each.name in row.said for group in arguments for each in group):
+        return None
+    places = [{each.kind: i for i, each in reversed([*enumerate(group)])} for group in arguments]
+    found = _Plain(row.type, [f"{each.name}:0" for each in signature.outputs], {}, [], [], [])
+    for attr, (_, default) in signature.attrs.items():
+        if attr in row.said:
+            ours, codec = row.said[attr]
+            found.said.append((attr, ours, CODECS[codec][0]))
+        elif attr in places[0]:
+            found.of_inputs.append((attr, places[0][attr]))
+        elif attr in places[1]:
+            found.of_outputs.append((attr, places[1][attr]))
+        else:
+            found.fixed[attr] = default
+    return found
+
+
 def written(node: Node, row: Row | None = None) -> list[Definition]:
     """Return the definitions of a node by its row: constants for what is an attribute here, then the operation."""
+    if row is None and (plain := _plain(node.op.name, len(node.inputs), len(node.outputs))) is not None:
+        attrs = dict(plain.fixed)
+        for name, ours, made in plain.said:
+            attrs[name] = made(node.attrs[ours], node)
+        for name, i in plain.of_inputs:
+            attrs[name] = node.inputs[i].aval.dtype
+        for name, i in plain.of_outputs:
+            attrs[name] = node.outputs[i].aval.dtype
+        definition = Definition(node, plain.type, node.inputs, attrs)
+        definition.slots = plain.slots
+        return [definition]
     row = row or row_of(node.op.name)
     if row is None:
         raise Unwritable(node.op.name)
@@ -431,7 +485,7 @@ def written(node: Node, row: Row | None = None) -> list[Definition]:
         _note_types(types, argument, rest[:n])
         slots += [f"{argument.name}:{i}" for i in range(n)]
         rest = rest[n:]
-    attrs: dict[str, Any] = {}
+    attrs = {}
     for name, (_, default) in signature.attrs.items():
         if name in row.said:
             attr, codec = row.said[name]

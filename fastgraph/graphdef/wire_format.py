@@ -74,6 +74,9 @@ def serialized(message: Message) -> bytes:
     asked = message.__dict__.get("")
     if asked and len(asked) == 1 and isinstance(later := next(iter(asked.values())), Later):
         last = later.serialized()  # the last field of its message
+        texts = _texts(message)
+        if texts is not None:
+            return b"".join([*texts, last])
         asked = message.__dict__.pop("")
     fields = message._set()
     if last:
@@ -81,13 +84,35 @@ def serialized(message: Message) -> bytes:
     for (_, number, kind, repeated, key, _), value in fields:
         if key is not None:
             parts += [field(number, _written(1, key, each) + _written(2, kind, value[each])) for each in sorted(value)]
+        elif kind == "text":
+            parts += [field(number, item.encode() if type(item) is str else bytes(item))
+                      for item in (value if repeated else (value,))]  # fmt: skip
         elif not repeated:
             parts.append(_written(number, kind, value))
-        elif kind in FIELDS or kind in ("text", "bytes"):
+        elif kind in FIELDS or kind == "bytes":
             parts += [_written(number, kind, item) for item in value]
         else:
             parts.append(field(number, _packed(kind, value)))
     return b"".join(parts) + last
+
+
+def _texts(message: Message) -> list[bytes] | None:
+    """The fields of a message that has texts alone besides what comes later; None for others."""
+    parts: list[bytes] = []
+    fields, before = message._fields, 0
+    for name, value in message.__dict__.items():
+        if name:
+            _, number, kind, repeated, _, _ = fields[name]
+            if kind != "text" or number < before:
+                return None
+            for item in value if repeated else (value,) if value else ():
+                content = item.encode() if type(item) is str else bytes(item)
+                size, before = len(content), number
+                if size < 128:
+                    parts += (_ONE_BYTE[number << 3 | 2], _ONE_BYTE[size], content)
+                else:
+                    parts.append(field(number, content))
+    return parts
 
 
 # Reading the wire format: what `serialized` writes, in any order of fields, unknown ones left out.

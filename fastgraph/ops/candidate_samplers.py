@@ -177,7 +177,7 @@ def _given(true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLi
 
 
 def _sampled(op: str, range_: Callable[[], _Range], n_classes: int, true_classes: TensorLike, num_true: TensorLike,
-             num_sampled: TensorLike, unique: bool, seed: int | None) -> Any:  # fmt: skip
+             num_sampled: TensorLike, unique: bool, seed: int | None, **said: Any) -> Any:  # fmt: skip
     true, width, n = _given(true_classes, num_true, num_sampled)
     if n_classes < 1:
         raise invalid(f"Value for attr 'range_max' of {n_classes} must be at least minimum 1 [Op:{op}]")
@@ -185,10 +185,12 @@ def _sampled(op: str, range_: Callable[[], _Range], n_classes: int, true_classes
         raise invalid("Sampler's range is too small.")
     kernel = f"{op} {width} {n} {unique} {n_classes}"  # each set of attributes has its own sequence
     state = generators.source(kernel, seed).blocks(n * _ASIDE // 4)
-    found = host_call(
-        _drawn(range_, n, bool(unique)), [state, true], (int64, [n]), (float32, true.shape), (float32, [n])
-    )
-    return tuple(found)
+    results = (int64, [n]), (float32, true.shape), (float32, [n])
+    attrs = {"num_true": width, "num_sampled": n, "unique": bool(unique), "seed": 0, **said}
+    if op != "AllCandidateSampler":
+        attrs["range_max"] = n_classes
+    names = "sampled_candidates true_expected_count sampled_expected_count"
+    return tuple(host_call(_drawn(range_, n, bool(unique)), [state, true], *results, written=(op, names, attrs)))
 
 
 @public("random.uniform_candidate_sampler")
@@ -243,7 +245,13 @@ def fixed_unigram_candidate_sampler(
     table = _Weighted(
         n, [w**distortion for w in weights], reserved, whole(num_shards, "num_shards"), whole(shard, "shard")
     )
-    return _sampled("FixedUnigramCandidateSampler", lambda: table, n, true_classes, num_true, num_sampled, unique, seed)
+    said = {
+        "vocab_file": "", "distortion": float(distortion), "num_reserved_ids": reserved,
+        "num_shards": whole(num_shards, "num_shards"), "shard": whole(shard, "shard"), "unigrams": weights,
+    }  # fmt: skip
+    return _sampled(
+        "FixedUnigramCandidateSampler", lambda: table, n, true_classes, num_true, num_sampled, unique, seed, **said
+    )
 
 
 @public("random.all_candidate_sampler", "nn.all_candidate_sampler")
@@ -275,7 +283,8 @@ def compute_accidental_hits(
     if true.shape.rank == 2 and true.shape[1] not in (None, width):
         raise invalid("true_classes must have num_true columns")
     results = (int32, [None]), (int64, [None]), (float32, [None])
-    return tuple(host_call(find, [true, as_tensor(sampled_candidates, int64)], *results))
+    said = "ComputeAccidentalHits", "indices ids weights", {"num_true": width, "seed": 0, "seed2": 0}
+    return tuple(host_call(find, [true, as_tensor(sampled_candidates, int64)], *results, written=said))
 
 
 def _logits(weights: Any, biases: Any, labels: TensorLike, inputs: TensorLike, num_sampled: Any, num_classes: Any,

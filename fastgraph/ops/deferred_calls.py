@@ -28,15 +28,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Held(str):
-    """A name among a node's attributes that keeps an object alive for as long as there is such a node."""
+    """A name among a node's attributes that keeps an object alive for as long as there is such a node.
 
-    __slots__ = ("object",)
+    `written`: TensorFlow's operation, what its results are called, its attributes; None where it has no equal.
+    """
+
+    __slots__ = ("object", "written")
 
     object: Any
+    written: tuple[str, str, dict[str, Any]] | None
 
-    def __new__(cls, name: str, held: object) -> Self:
+    def __new__(cls, name: str, held: object, written: tuple[str, str, dict[str, Any]] | None = None) -> Self:
         made = super().__new__(cls, name)
-        made.object = held
+        made.object, made.written = held, written
         return made
 
 

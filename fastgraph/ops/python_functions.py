@@ -266,9 +266,15 @@ def communicated(
     return list(made) if isinstance(made, tuple | list) else [made]
 
 
-def host_call(function: Callable[..., Sequence[Any]], inputs: Sequence[Any], *results: tuple[DType, Any]) -> list[Any]:
-    """The results of a function of arrays, run on the host, in a graph at every run: tensors of (dtype, shape)."""
-    called = Held(f"{function.__qualname__}_{next(_names)}", function)
+def host_call(
+    function: Callable[..., Sequence[Any]], inputs: Sequence[Any], *results: tuple[DType, Any],
+    written: tuple[str, str, dict[str, Any]] | None = None,
+) -> list[Any]:  # fmt: skip
+    """The results of a function of arrays, run on the host, in a graph at every run: tensors of (dtype, shape).
+
+    `written`: the operation that it is in files, the names of its results there, and its attributes.
+    """
+    called = Held(f"{function.__qualname__}_{next(_names)}", function, written)
     names = tuple([dtype.name for dtype, _ in results])
     made = bind(get("host_call"), tuple(inputs), {"key": called, "dtypes": names})
     found = list(made) if isinstance(made, tuple | list) else [] if made is None else [made]

@@ -7,6 +7,8 @@ replica for which nothing is left gets a part of no rows.
 from __future__ import annotations
 
 import enum
+import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fastgraph.composites import sparse_ops
@@ -15,7 +17,7 @@ from fastgraph.composites.sparse_tensor import SparseTensor, SparseTensorSpec, w
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
-from fastgraph.core.tensor import Tensor, current_trace
+from fastgraph.core.tensor import Tensor, class_has, current_trace
 from fastgraph.data import sharding, transformations
 from fastgraph.data.element_specs import flat, packed
 from fastgraph.data.iterators import OwnedIterator, SteppedIterator
@@ -23,10 +25,12 @@ from fastgraph.data.optionals import Optional
 from fastgraph.data.options import AutoShardPolicy
 from fastgraph.data.sources import INFINITE
 from fastgraph.errors import InvalidArgumentError, NotBuiltError
+from fastgraph.ops.comparison import logical_and
 from fastgraph.ops.elementwise import cast, zeros_like
 from fastgraph.ops.elementwise import minimum as minimum_op
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import shape
+from fastgraph.staging import autograph
 from fastgraph.state.distributed import DistributedValues, PerReplica, PerReplicaSpec
 
 
@@ -326,5 +330,41 @@ def _numbered(elements: DistributedDataset | DistributedIterator, start: int = 0
     )
 
 
+class _Combined:
+    """Elements of several passes at once, as `zip` and `map` give them, for loops in graphs."""
+
+    def __init__(self, function: Any, parts: Sequence[Any]) -> None:
+        self._function, self._parts = function, parts
+
+    def __fg_staged_for__(self) -> tuple[Any, Any]:
+        """Return what a staged loop goes over: (is there another element of all, the next ones), two functions."""
+        staged = [part.__fg_staged_for__() for part in self._parts]
+
+        def has_next() -> Any:
+            return functools.reduce(logical_and, [has() for has, _ in staged])
+
+        return has_next, lambda: self._function(*[following() for _, following in staged])
+
+    def __iter__(self) -> Any:
+        return map(self._function, *self._parts)
+
+
+def _together(*parts: Any, strict: bool = False) -> Any:
+    if current_trace() is None or not all(class_has(part, "__fg_staged_for__") for part in parts):
+        return zip(*parts, strict=strict)
+    if strict:
+        raise NotImplementedError("zip(..., strict=True) over what replicas share is not supported in tf.functions.")
+    return _Combined(lambda *elements: elements, parts)
+
+
+def _through(function: Any, *parts: Any) -> Any:
+    if current_trace() is None or not all(class_has(part, "__fg_staged_for__") for part in parts):
+        return map(function, *parts)
+    return _Combined(autograph.convert(function), parts)
+
+
 #: Python's builtins in converted code: a pass made while tracing would not end.
-DistributedDataset.__fg_builtins__ = DistributedIterator.__fg_builtins__ = {enumerate: _numbered}  # type: ignore[attr-defined]
+DistributedDataset.__fg_builtins__ = DistributedIterator.__fg_builtins__ = {  # type: ignore[attr-defined]
+    enumerate: _numbered, map: _through, zip: _together,
+}  # fmt: skip
+_Combined.__fg_builtins__ = DistributedDataset.__fg_builtins__  # type: ignore[attr-defined]

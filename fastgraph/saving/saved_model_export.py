@@ -7,7 +7,6 @@ each signature, what fills tables, and operations that save and restore all valu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,9 @@ from fastgraph.core.op_errors import enum_name
 from fastgraph.core.tensor import convert, from_array
 from fastgraph.graph.ir import Graph
 from fastgraph.graphdef.export_slots import DATASETS
-from fastgraph.graphdef.export_structure import table_maker
+from fastgraph.graphdef.export_structure import STRUCTURE, custom_gradient, table_maker
 from fastgraph.graphdef.exporter import MIN_CONSUMER, PRODUCER, Library, attr_value, function_message
+from fastgraph.graphdef.graph_copies import Copies
 from fastgraph.graphdef.import_calls import CustomGradient
 from fastgraph.graphdef.import_calls import Library as Written
 from fastgraph.graphdef.message_types import KINDS, Enum
@@ -47,7 +47,7 @@ from fastgraph.saving.saved_model_files import (
     PREDICT_METHOD_NAME,
 )
 from fastgraph.saving.saved_model_functions import RestoredConcreteFunction
-from fastgraph.saving.saved_model_gradients import Stated, captured_name, stated_gradients
+from fastgraph.saving.saved_model_gradients import Stated, captured_name, has_one, stated_gradients
 from fastgraph.saving.saved_model_graph import Constant, SavedGraph, TableFunction, is_dataset, table_of
 from fastgraph.saving.saved_model_objects import Asset
 from fastgraph.saving.saved_model_signatures import argument_names, result_of
@@ -142,12 +142,13 @@ class Functions:
             self.library.names[stated.graph] = name
             self.stated.append((name, stated, []))
 
-    def _find_captured(self, done: dict[str, Message]) -> None:
+    def _find_captured(self, done: dict[str, Message], copies: Copies) -> None:
         """Say by name what stated gradients take of functions, by number what they take else."""
         for _, stated, bound in self.stated:
             function = self.library.names[stated.within]
+            within = copies.of(stated.within)
             for value in stated.residuals:
-                bound.append((captured_name(value, stated.within, done[function]), function))
+                bound.append((captured_name(value, within, done[function]), function))
             bound += [self.graph.number_of_capture(held) for held, _ in stated.graph.captures]
 
     def messages(self) -> list[Message]:
@@ -156,27 +157,28 @@ class Functions:
         done.update(self._as_loaded())
         foreign: dict[str, list[str]] = {}
         named, n = self.library.names, len(done)
-        with _written_datasets() as datasets:
-            while len(done) < len(named) + n:
-                for graph, name in list(named.items()):
-                    if name not in done:
-                        if datasets is not None:
-                            datasets.enter(graph)
-                            self.library.inside |= datasets.inner
-                        done[name] = function_message(graph, name, self.library)
-                        for op in _foreign(graph):
-                            foreign.setdefault(op, []).append(name)
-            self._find_captured(done)
+        variables = {stated.op_type: stated.variables for _, stated, _ in self.stated}
+        copies = Copies({**STRUCTURE, "custom_gradient_identity": custom_gradient(variables)})
+        datasets = DATASETS[0]()(copies) if DATASETS else None
+        while len(done) < len(named) + n:
+            for graph, name in list(named.items()):
+                if name not in done:
+                    if variables and has_one(graph, variables):
+                        copies.of(graph)
+                    if datasets is not None:
+                        datasets.enter(graph)
+                        self.library.inside |= datasets.inner
+                    written = copies.of(graph) if graph in copies else graph
+                    done[name] = function_message(written, name, self.library)
+                    for op in _foreign(written):
+                        foreign.setdefault(op, []).append(name)
+        self._find_captured(done, copies)
         if foreign:
             lines = "\n".join(f"  {op}, in {', '.join(where[:3])}" for op, where in sorted(foreign.items()))
             raise Unsavable(
                 f"Functions use operations that TensorFlow has no equal of, or not for these arguments:\n{lines}"
             )
         return [done[name] for name in sorted(done)]
-
-
-def _written_datasets() -> Any:
-    return DATASETS[0]().here() if DATASETS else nullcontext()
 
 
 def _renamed(function: Message, names: dict[str, str], tables: dict[bytes, bytes]) -> Message:

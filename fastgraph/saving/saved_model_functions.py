@@ -119,7 +119,9 @@ class RestoredConcreteFunction(ConcreteFunction):
         return self.result
 
     def _flat_names(self) -> list[str]:
-        return super()._flat_names() if self._keywords is None else self._keywords
+        if self._keywords is not None or not flat_specs(self.signature.structured_inputs):
+            return self._keywords or []
+        return super()._flat_names()
 
     def limit(self, positional: int) -> None:
         """Let so many arguments, and no more, be given without their names."""
@@ -146,8 +148,9 @@ class RestoredConcreteFunction(ConcreteFunction):
 class RestoredDataset(TrackableResource):
     """A dataset that functions captured: one function of the library makes it, once something asks for it."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, maker: Any) -> None:
         self.name = name
+        self.maker = maker  # the function of this name, as an object
         self._held: Held | None = None
 
     def held(self, library: Library, bound: Sequence[Any]) -> Held:

@@ -6,11 +6,11 @@ that the operation is in. What cannot be said so is left out: whoever loads it d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastgraph.core.base.logger import get_logger
-from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.shapes import Aval, TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import convert
@@ -19,7 +19,7 @@ from fastgraph.graph.differentiate import entering
 from fastgraph.graph.ir import Graph, Node, Value, subgraphs
 from fastgraph.graph.structural_ops import CUSTOM, backward_function
 from fastgraph.graph.trace import GraphTrace
-from fastgraph.graphdef.export_structure import STATED
+from fastgraph.graphdef.graph_copies import CopiedGraph
 from fastgraph.graphdef.messages import Message
 from fastgraph.graphdef.node_definitions import definitions
 
@@ -36,10 +36,11 @@ class Stated(NamedTuple):
     n_dys: int
     residuals: list[Value]  # of `within`, that it takes
     given: list[Any]  # specs of what it returns, None where that is nothing
+    variables: list[Aval]  # the types of the operands that are Variables
 
 
 def stated_gradients(functions: Functions) -> list[Stated]:
-    """Return the gradients that the functions' operations state; their operations are marked."""
+    """Return the gradients that the functions' operations state."""
     found: list[Stated] = []
     for graph in _graphs([each for each in functions.library.names if each not in functions.library.loops]):
         for node in list(graph.nodes):
@@ -53,22 +54,15 @@ def stated_gradients(functions: Functions) -> list[Stated]:
                     continue
                 if all(isinstance(held, Cell) for held in _captured(stated.graph)):
                     found.append(stated)
-                    cells = [graph.trace.handle(each) for each in node.inputs[node.attrs["n_outputs"] :]]
-                    STATED[stated.op_type] = [each.aval for each in cells if isinstance(each, Cell)]
-                    _write_anew(graph)
     return found
 
 
-def forget(stated: list[Stated]) -> None:
-    """Let the operations be written as before."""
-    for each in stated:
-        STATED.pop(each.op_type, None)
-        _write_anew(each.within)
-
-
-def _write_anew(graph: Graph) -> None:
-    for cache in ("_definitions", "_written", "_written_names"):
-        graph.__dict__.pop(cache, None)
+def has_one(graph: Graph, names: Container[str]) -> bool:
+    """Return whether a graph, or one inside, has an operation whose gradient is called like one of `names`."""
+    return any(
+        (node.op is CUSTOM and node.attrs["key"] in names) or any(has_one(inner, names) for inner, _ in subgraphs(node))
+        for node in graph.nodes
+    )
 
 
 def _graphs(roots: list[Graph]) -> Iterator[Graph]:
@@ -94,8 +88,8 @@ def _traced(node: Node, within: Graph) -> Stated:
     forward: Any = within.trace
     trace = GraphTrace(f"{within.name}_gradient", parent=forward, kind="backward")
     dys = [trace.add_input(value.aval.without_value(), f"dy_{i}") for i, value in enumerate(node.outputs)]
-    for i, value in enumerate(node.inputs[n:]):
-        handle = forward.handle(value)
+    handles = [forward.handle(value) for value in node.inputs[n:]]
+    for i, (value, handle) in enumerate(zip(node.inputs[n:], handles, strict=True)):
         aval = handle.aval if isinstance(handle, Cell) else value.aval
         trace.add_input(aval.without_value(), f"unused_{i}")
     n_dys = len(trace.graph.inputs)
@@ -105,7 +99,9 @@ def _traced(node: Node, within: Graph) -> Stated:
         outputs = [trace.identity(each) for each in gradients if each is not None]
     trace.finish(outputs)
     given = [None if each is None else TensorSpec(each.shape, each.dtype) for each in gradients]
-    return Stated(node.attrs["key"], trace.graph, within, n_dys, list(trace.residuals), [*[None] * n, *given])
+    variables = [handle.aval for handle in handles if isinstance(handle, Cell)]
+    given = [*[None] * n, *given]
+    return Stated(node.attrs["key"], trace.graph, within, n_dys, list(trace.residuals), given, variables)
 
 
 def input_specs(stated: Stated) -> tuple[Any, dict[str, Any]]:
@@ -116,6 +112,8 @@ def input_specs(stated: Stated) -> tuple[Any, dict[str, Any]]:
 
 def captured_name(value: Value, within: Graph, message: Message) -> str:
     """Return what a value of a function is called in the graph of it. Raises LookupError if it is not written."""
+    if isinstance(within, CopiedGraph):
+        value = within.values[value]
     parameters = list(within.parameters)
     if value in parameters:
         return f"{message.signature.input_arg[parameters.index(value)].name}:0"

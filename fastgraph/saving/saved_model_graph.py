@@ -19,7 +19,7 @@ from fastgraph.graph.captures import Deferred
 from fastgraph.graph.ir import subgraphs
 from fastgraph.graphdef.export_slots import DATASETS
 from fastgraph.saving.object_graph import ObjectGraph, variable_of
-from fastgraph.saving.saved_model_functions import RestoredConcreteFunction
+from fastgraph.saving.saved_model_functions import RestoredConcreteFunction, RestoredDataset
 from fastgraph.saving.saved_model_objects import Asset, RestoredTable, SignatureMap
 from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import BoundFunction, Function
@@ -114,6 +114,8 @@ class SavedGraph(ObjectGraph):
         table = table_of(value)
         if table is not None:
             found.update(self._of_table(value, table))
+        if isinstance(value, RestoredDataset):
+            found["_create_resource"] = value.maker
         if value is self.root:
             if "signatures" in found and not isinstance(found["signatures"], SignatureMap):
                 raise ValueError(
@@ -155,7 +157,7 @@ class SavedGraph(ObjectGraph):
                         found[f"{kind}_{i}"] = self._asset(each)
                     elif isinstance(each, EagerTensor):
                         found[f"{kind}_{i}"] = self.constants.setdefault(each.id, Constant(each))
-                    elif isinstance(each, RestoredTable):
+                    elif isinstance(each, RestoredTable | RestoredDataset):
                         found[f"{kind}_{i}"] = each
             return found
         for i, (held, _) in enumerate(concrete._trace.graph.captures):

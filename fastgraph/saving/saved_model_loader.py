@@ -372,7 +372,7 @@ class _Loader:
                     for inner in self.library.reached((name,))
                     for maker in field_of(self.library[inner], "node_def", [])
                 ):
-                    return RestoredDataset(name)
+                    return RestoredDataset(name, self._node(field_of(reference, "node_id", 0)))
         raise NotFoundError(None, None, f"object {number} is a resource of a kind that has no equal here")
 
     def _table_made_by(self, function: str) -> Any:

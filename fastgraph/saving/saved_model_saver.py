@@ -31,7 +31,8 @@ from fastgraph.saving import saved_model_files as files
 from fastgraph.saving.bundle_writer import BundleWriter, sync_folder
 from fastgraph.saving.object_graph import OBJECT_GRAPH, VALUE, variable_of
 from fastgraph.saving.saved_model_export import Functions, MainGraph
-from fastgraph.saving.saved_model_gradients import forget, input_specs
+from fastgraph.saving.saved_model_functions import RestoredDataset
+from fastgraph.saving.saved_model_gradients import input_specs
 from fastgraph.saving.saved_model_graph import Constant, SavedGraph, TableFunction, functions_of, table_of
 from fastgraph.saving.saved_model_objects import Asset, CapturedName, SignatureMap
 from fastgraph.saving.saved_model_options import SaveOptions
@@ -104,10 +105,7 @@ def save_and_return_nodes(
     options = options or SaveOptions()
     with resting:
         saver = _Saver(obj, files.plain_export_dir(export_dir), signatures, options)
-        try:
-            saver.save()
-        finally:
-            forget([stated for _, stated, _ in saver.functions.stated])
+        saver.save()
     graph, ways = saver.graph, ObjectIdentityDictionary()
     ways[obj] = ()
     for value, children in zip(graph.objects, graph.children, strict=True):
@@ -261,7 +259,7 @@ class _Saver:
             children = self.graph.children[number].values()
             names = [self.functions.names[self.graph.ids[id(each)]] for each in children]
             return "function", _saved_function(names, _function_spec(value))
-        if table_of(value) is not None:
+        if table_of(value) is not None or isinstance(value, RestoredDataset):
             return "resource", KINDS["SavedResource"]()
         revived = revived_types.written(value)
         if revived is not None:

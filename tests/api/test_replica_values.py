@@ -189,6 +189,44 @@ def test_a_graph_does_not_number_what_is_shared_out(strategy: Any) -> None:
         fg.config.run_functions_eagerly(False)
 
 
+def test_loops_in_graphs_go_over_several_shared_datasets_at_once(strategy: Any) -> None:
+    first, second = [
+        strategy.experimental_distribute_dataset(fg.data.Dataset.range(start, start + n).batch(4))
+        for start, n in ((0, 24), (24, 16))
+    ]
+
+    def total(values: Any) -> Any:
+        return strategy.reduce("SUM", values, axis=None)
+
+    @fg.function
+    def zipped() -> Any:
+        found = fg.constant(0, fg.int64)
+        for a, b in zip(first, second):
+            found += total(strategy.run(lambda x, y: fg.reduce_sum(x * y), (a, b)))
+        return found
+
+    @fg.function
+    def mapped(scale: Any) -> Any:
+        found = fg.constant(0, fg.int64)
+        scaled = lambda x: strategy.run(lambda v: fg.reduce_sum(v) * scale, (x,))
+        for x in map(scaled, first):
+            if total(x) > 100 * scale:
+                break
+            found += total(x)
+        return found
+
+    products = sum(x * (x + 24) for x in range(16))
+    assert int(zipped()) == products
+    assert int(mapped(fg.constant(2, fg.int64))) == 2 * sum(range(24))
+    names = [node.name for node in zipped.get_concrete_function().graph.get_operations()]
+    assert len(names) < 60, "the loop is staged"
+    fg.config.run_functions_eagerly(True)
+    try:
+        assert int(zipped()) == products
+    finally:
+        fg.config.run_functions_eagerly(False)
+
+
 def test_replicas_make_the_same_variables(strategy: Any) -> None:
     v = strategy.run(lambda: fg.Variable(1.0, name=f"foo_{int(number())}"))
     assert v.name == "foo_0:0" and len(v.values) == 2

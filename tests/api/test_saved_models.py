@@ -137,6 +137,17 @@ def test_operations_without_an_equal_are_those_of_the_list() -> None:
     assert len(words) > 500 and not [word for word in words if is_served(word)], "what is served leaves the list"
 
 
+def test_datasets_that_loaded_functions_captured_are_saved_again(folder: Path, tmp_path: Path) -> None:
+    loaded = tf.saved_model.load(folder / "dataset_loops" / "model")
+    tf.saved_model.save(loaded, tmp_path)
+    again = tf.saved_model.load(tmp_path)
+    assert int(again.captured(tf.constant(7, tf.int64))) == int(loaded.captured(tf.constant(7, tf.int64)))
+    message = KINDS["SavedModel"].FromString((tmp_path / "saved_model.pb").read_bytes())
+    nodes: Any = message.meta_graphs[0].object_graph_def.nodes
+    made = [{each.local_name for each in node.children} for node in nodes if node.WhichOneof("kind") == "resource"]
+    assert len(made) >= 2 and all("_create_resource" in names for names in made)
+
+
 def test_a_dataset_that_is_made_of_itself_is_refused(folder: Path, tmp_path: Path) -> None:
     content = (folder / "dataset_loops" / "model" / "saved_model.pb").read_bytes()
     message = KINDS["SavedModel"].FromString(content)

@@ -165,3 +165,40 @@ def datasets_given(tf: Any) -> Case:
     found = functions(tf, counted)
     found.root.total, found.root.doubled, found.root.taken = total, doubled, taken
     return found
+
+
+@case
+def dataset_elements(tf: Any) -> Case:
+    data = tf.data.Dataset
+
+    def sums(dataset: Any) -> Any:
+        return dataset.reduce(tf.constant(0, tf.int64), lambda a, x: a * 7 + tf.cast(x, tf.int64))
+
+    def ragged(n: Any) -> Any:
+        rows = tf.ragged.constant([[[1], [2, 3]], [], [[4], [], [5, 6, 7]], [[8]]])
+        made = data.from_tensor_slices((rows, [1, 2, 3, 4])).take(n)
+        batches = made.batch(2).map(lambda rows, _: tf.reduce_sum(rows.to_tensor(), [1, 2]))
+        return sums(made.map(lambda rows, x: tf.reduce_sum(rows) * x)) + sums(batches.unbatch())
+
+    def ragged_batches(n: Any) -> Any:
+        made = data.range(n).map(lambda x: (tf.range(x), x)).ragged_batch(3)
+        again = made.map(lambda rows, _: rows * 2).unbatch().batch(2)
+        return sums(made.map(lambda rows, x: tf.reduce_sum(rows[-1]) + x[0])) + sums(again.map(lambda r: r.nrows()))
+
+    def sparse(n: Any) -> Any:
+        made = data.from_tensor_slices(tf.sparse.from_dense([[0, 1, 2], [0, 0, 0], [3, 0, 4]])).take(n)
+        dense = made.batch(2).map(lambda rows: tf.reduce_sum(tf.sparse.to_dense(rows) * [1, 2, 3]))
+        return sums(dense) + sums(made.batch(2).unbatch().map(tf.sparse.reduce_sum))
+
+    def texts(n: Any) -> Any:
+        found = tf.constant("")
+        for x in data.from_tensor_slices(["a", "b", "c"]).take(n):
+            found += x
+        return found
+
+    def drawn(n: Any) -> Any:
+        made = data.range(n).map(lambda x: (tf.random.normal([], seed=3), tf.random.shuffle([1, 2, 3], 5)))
+        found = made.map(lambda x, y: x + tf.cast(y[0], tf.float32) + tf.random.uniform([], seed=2))
+        return found.reduce(0.0, lambda a, x: a * 3 + x)
+
+    return functions(tf, ragged, ragged_batches, sparse, texts, drawn)
