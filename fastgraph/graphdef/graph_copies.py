@@ -6,7 +6,7 @@ is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fastgraph.graph.ir import WITH_SUBGRAPHS, Graph, Node, Value, subgraphs
 from fastgraph.graphdef.op_table import Definition
@@ -40,6 +40,12 @@ class CopiedGraph(Graph):
             self.nodes.append(new)
             self.values.update(zip(outputs, new.outputs, strict=True))
             self.origins.update(zip(new.outputs, outputs, strict=True))
+
+    def beside(self, nodes: Sequence[Node] = ()) -> CopiedGraph:
+        """Return a copy without ends of some of these nodes."""
+        result = super().beside(nodes)
+        assert isinstance(result, CopiedGraph)
+        return result
 
     def _empty(self) -> CopiedGraph:
         result = CopiedGraph(self.name, self.structure)
