@@ -87,7 +87,8 @@ def find(full: str) -> types.ModuleType | None:
     if path == "compat.v1.keras" or path.startswith("compat.v1.keras."):
         return _import(keras_root().replace("_v2", "_v1") + path.removeprefix("compat.v1.keras"))
     if _is_inner_keras(path):
-        return _import(keras_root() + path.removeprefix("python.keras"))
+        root, inner = keras_root(), path.removeprefix("python.keras")
+        return _import(root + inner) or _import(f"{root.partition('.')[0]}.src{inner}")
     may_be_there(full)
     if path in public_names.NAMESPACES or path in public_names.FILES:
         return importlib.import_module(f"fastgraph.{path}")
@@ -95,7 +96,10 @@ def find(full: str) -> types.ModuleType | None:
 
 
 def _is_inner_keras(path: str) -> bool:
-    """Return whether a path is in the old copy of Keras inside TensorFlow: what tf.keras is stands for it."""
+    """Return whether a path is in the old copy of Keras inside TensorFlow: what tf.keras is stands for it.
+
+    For modules that are not public there (`engine.base_layer`) those of Keras's own sources do, where they still are.
+    """
     return f"{path}.".startswith("python.keras.")
 
 

@@ -1,0 +1,47 @@
+"""tensorflow.python.layers.utils against values of TensorFlow's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import fastgraph as fg
+from fastgraph.door import internal_layers as layers
+
+
+def test_arguments_are_made_whole() -> None:
+    assert [layers.convert_data_format("channels_first", n) for n in (3, 4, 5)] == ["NCW", "NCHW", "NCDHW"]
+    assert layers.convert_data_format("channels_last", 4) == "NHWC"
+    assert layers.normalize_tuple(3, 2, "kernel") == (3, 3) and layers.normalize_tuple([1, 2], 2, "kernel") == (1, 2)
+    assert layers.normalize_data_format("CHANNELS_FIRST") == "channels_first"
+    assert layers.normalize_padding("SAME") == "same"
+    wrong: list[Any] = [None, (1, 2, 3), (1, "x")]
+    for each in wrong:
+        with pytest.raises(ValueError, match="`kernel` must be a tuple of 2 integers"):
+            layers.normalize_tuple(each, 2, "kernel")
+    with pytest.raises(ValueError, match="only support input rank 3, 4 or 5"):
+        layers.convert_data_format("channels_last", 6)
+
+
+def test_lengths_of_what_windows_give() -> None:
+    found = {
+        padding: [
+            *[layers.conv_output_length(n, 3, padding, 2, dilation) for n in (None, 7, 8) for dilation in (1, 2)],
+            *[layers.conv_input_length(n, 3, padding, 2) for n in (None, 7, 8)],
+            *[layers.deconv_output_length(n, 3, padding, 2) for n in (None, 7, 8)],
+        ]
+        for padding in ("same", "valid", "full")
+    }
+    assert found == {
+        "same": [None, None, 4, 4, 4, 4, None, 13, 15, None, 14, 16],
+        "valid": [None, None, 3, 2, 3, 2, None, 15, 17, None, 15, 17],
+        "full": [None, None, 5, 6, 5, 6, None, 11, 13, None, 11, 13],
+    }
+
+
+def test_what_is_known_of_a_condition() -> None:
+    assert layers.constant_value(fg.constant(False)) == False  # noqa: E712
+    assert layers.constant_value(1) is True and layers.constant_value(fg.Variable(True)) is None
+    with pytest.raises(TypeError, match="must be a Tensor, or a Python bool"):
+        layers.constant_value("a")
