@@ -38,6 +38,8 @@ class Front(types.ModuleType):
         self._path = path
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return namespaces.starred(dir(self))
         value = lookup(self._path, name)
         setattr(self, name, value)
         return value

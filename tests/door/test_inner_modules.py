@@ -1,4 +1,4 @@
-"""tensorflow.python.layers.utils against values of TensorFlow's."""
+"""Modules of TensorFlow's inside that are built here, against values of TensorFlow's, and what stars import."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import pytest
 
 import fastgraph as fg
 from fastgraph.door import internal_layers as layers
+from fastgraph.door import internal_rnn as rnn
+from fastgraph.door import modules
 
 
 def test_arguments_are_made_whole() -> None:
@@ -45,3 +47,39 @@ def test_what_is_known_of_a_condition() -> None:
     assert layers.constant_value(1) is True and layers.constant_value(fg.Variable(True)) is None
     with pytest.raises(TypeError, match="must be a Tensor, or a Python bool"):
         layers.constant_value("a")
+
+
+def test_sizes_of_recurrent_states_are_joined() -> None:
+    assert rnn.concat(2, fg.TensorShape([3, 4])).numpy().tolist() == [2, 3, 4]
+    assert rnn.concat(fg.constant([5, 6]), 7, static=True) == [5, 6, 7]
+    assert rnn.concat(fg.TensorShape([None]), 7, static=True) == [None, 7]
+    with pytest.raises(ValueError, match="Provided a prefix or suffix of None"):
+        rnn.concat(fg.TensorShape([None]), 7)
+    with pytest.raises(ValueError, match="suffix tensor must be either a scalar or vector"):
+        rnn.concat(2, fg.zeros([1, 1], "int32"))
+    zeros = fg.function(lambda n: rnn.zero_state_tensors({"a": 3}, n, fg.float32))
+    assert zeros(fg.constant(2))["a"].shape == (2, 3)
+    assert zeros.get_concrete_function(fg.TensorSpec([], "int32")).structured_outputs["a"].shape[1:] == [3]
+
+
+def test_cells_are_known_by_what_they_have() -> None:
+    class Cell:
+        output_size = state_size = 3
+
+        def zero_state(self, batch_size: int, dtype: Any) -> None:
+            pass
+
+    with pytest.raises(TypeError, match="'cell' .* is not an RNNCell: is not callable"):
+        rnn.assert_like_rnncell("cell", Cell())
+
+
+def test_stars_give_the_names_that_are_there() -> None:
+    found: dict[str, Any] = {}
+    exec("from fastgraph.math import *", found)
+    assert found["xlogy"] is fg.math.xlogy and "special" in found and len(found) > 100
+    exec("from fastgraph import *", found)
+    assert found["constant"] is fg.constant and not [
+        name for name in found if name.startswith("_") and name != "__builtins__"
+    ]
+    assert "expand_dims" in modules.front("python.ops.array_ops").__all__
+    assert {"placeholder", "Variable"} <= set(modules.front("compat.v1").__all__)
