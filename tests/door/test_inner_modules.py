@@ -10,6 +10,7 @@ import fastgraph as fg
 from fastgraph.door import internal_layers as layers
 from fastgraph.door import internal_rnn as rnn
 from fastgraph.door import modules
+from fastgraph.graphdef.func_graph import FuncGraph
 
 
 def test_arguments_are_made_whole() -> None:
@@ -83,3 +84,7 @@ def test_stars_give_the_names_that_are_there() -> None:
     ]
     assert "expand_dims" in modules.front("python.ops.array_ops").__all__
     assert {"placeholder", "Variable"} <= set(modules.front("compat.v1").__all__)
+
+
+def test_an_empty_graph_is_true() -> None:
+    assert bool(fg.Graph()) and bool(FuncGraph("g"))  # Keras 2 asks for its graph so, and makes one where there is none
