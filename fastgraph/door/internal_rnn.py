@@ -11,7 +11,9 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
 
 #: The cells themselves, which are Keras 2's.
-_CELLS = frozenset("BasicLSTMCell BasicRNNCell GRUCell LSTMCell LSTMStateTuple MultiRNNCell RNNCell".split())
+_CELLS = frozenset(
+    ["BasicLSTMCell", "BasicRNNCell", "GRUCell", "LSTMCell", "LSTMStateTuple", "MultiRNNCell", "RNNCell"]
+)
 
 _NEEDS = {
     "'output_size' property is missing": ("output_size",),
