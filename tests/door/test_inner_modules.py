@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import fastgraph as fg
+from fastgraph.door import internal_initializers as inits
 from fastgraph.door import internal_layers as layers
 from fastgraph.door import internal_rnn as rnn
 from fastgraph.door import modules
@@ -88,3 +90,29 @@ def test_stars_give_the_names_that_are_there() -> None:
 
 def test_an_empty_graph_is_true() -> None:
     assert bool(fg.Graph()) and bool(FuncGraph("g"))  # Keras 2 asks for its graph so, and makes one where there is none
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted"),
+    [
+        (inits.GlorotNormal(5), [0.7038, 0.11643, -0.07886, 0.55106]),
+        (inits.GlorotUniform(5), [-0.81129, 0.61413, 0.87689, -0.28747]),
+        (inits.TruncatedNormal(stddev=0.3, seed=5), [0.34746, 0.05748, -0.03893, 0.27205]),
+        (inits.VarianceScaling(2.0, "fan_out", "untruncated_normal", 5), [-1.45337, 0.81896, 0.13549, -0.09177]),
+        (inits.he_normal(5), [1.07507, 0.17786, -0.12046, 0.84176]),
+        (inits.lecun_uniform(5), [-0.87629, 0.66334, 0.94715, -0.3105]),
+    ],
+)
+def test_seeded_initializers_give_tensorflows_numbers_each_time(made: Any, wanted: list[float]) -> None:
+    for _ in range(2):
+        np.testing.assert_allclose(made((3, 4)).numpy().ravel()[:4], wanted, atol=1e-5)
+
+
+def test_orthogonal_rows() -> None:
+    found = inits.Orthogonal(2.0, seed=5)((3, 4)).numpy()
+    np.testing.assert_allclose(found @ found.T, 4.0 * np.eye(3), atol=1e-5)
+
+
+def test_rows_of_split_strings_are_as_many_as_the_strings() -> None:
+    parts = fg.function(lambda: fg.strings.split(fg.constant(["a b", "c"]))).get_concrete_function().structured_outputs
+    assert parts.shape.as_list() == [2, None]
