@@ -225,6 +225,11 @@ def _names_in(namespace: str) -> list[str]:
     return sorted({full[len(prefix) :] for full in every if full.startswith(prefix) and "." not in full[len(prefix) :]})
 
 
+def starred(names: Iterable[str]) -> list[str]:
+    """Return those of a module's names that `from module import *` gives."""
+    return [name for name in names if not name.startswith("_")]
+
+
 def lookup(namespace: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the `__getattr__`, for names that it does not define, and `__dir__` of a public module that is a file."""
     folder = os.path.join(_FOLDER, *namespace.split("."))
@@ -254,6 +259,8 @@ class Namespace(types.ModuleType):
     """A public module without a file: its names are found when they are first asked for, then kept."""
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":  # of `from fastgraph.math import *`, which else takes what has been asked for so far
+            return starred(dir(self))
         value = resolve(self.__name__.partition(".")[2], name)
         setattr(self, name, value)
         return value
@@ -311,6 +318,8 @@ def install(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[],
             name in internal
         ):  # `from fastgraph.core.base import dtype`: Python asks here before it imports the submodule
             raise AttributeError(f"module {ROOT!r} has no attribute {name!r}")
+        if name == "__all__":
+            return starred(__dir__())
         value = resolve("", name)
         package[name] = value
         return value

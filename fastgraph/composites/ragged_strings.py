@@ -59,7 +59,8 @@ def _split(input: object, op: Callable[[Any], Any]) -> Any:
     if rank > 1:
         return _split(RaggedTensor.from_tensor(words, ragged_rank=rank - 1), op)
     indices, values, shape = op(words)
-    return RaggedTensor.from_value_rowids(values, indices[:, 0], shape[0], validate=False)
+    rows = words.shape[0]
+    return RaggedTensor.from_value_rowids(values, indices[:, 0], shape[0] if rows is None else rows, validate=False)
 
 
 def unicode_split(

@@ -38,6 +38,8 @@ class Front(types.ModuleType):
         self._path = path
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return namespaces.starred(dir(self))
         value = lookup(self._path, name)
         setattr(self, name, value)
         return value
@@ -87,7 +89,8 @@ def find(full: str) -> types.ModuleType | None:
     if path == "compat.v1.keras" or path.startswith("compat.v1.keras."):
         return _import(keras_root().replace("_v2", "_v1") + path.removeprefix("compat.v1.keras"))
     if _is_inner_keras(path):
-        return _import(keras_root() + path.removeprefix("python.keras"))
+        root, inner = keras_root(), path.removeprefix("python.keras")
+        return _import(root + inner) or _import(f"{root.partition('.')[0]}.src{inner}")
     may_be_there(full)
     if path in public_names.NAMESPACES or path in public_names.FILES:
         return importlib.import_module(f"fastgraph.{path}")
@@ -95,7 +98,10 @@ def find(full: str) -> types.ModuleType | None:
 
 
 def _is_inner_keras(path: str) -> bool:
-    """Return whether a path is in the old copy of Keras inside TensorFlow: what tf.keras is stands for it."""
+    """Return whether a path is in the old copy of Keras inside TensorFlow: what tf.keras is stands for it.
+
+    For modules that are not public there (`engine.base_layer`) those of Keras's own sources do, where they still are.
+    """
     return f"{path}.".startswith("python.keras.")
 
 

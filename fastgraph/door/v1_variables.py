@@ -24,7 +24,6 @@ from fastgraph.core.conversion import SizeLike
 from fastgraph.core.tensor import current_trace
 from fastgraph.door.v1_arguments import taken
 from fastgraph.errors import NotBuiltError
-from fastgraph.graphdef.func_graph import placeholder
 
 AUTO_REUSE = "AUTO_REUSE"
 _VARIABLE = (
@@ -209,7 +208,7 @@ class VariableScope:
         self.caching_device = caching_device
 
 
-class _Store:
+class VariableStore:
     """The Variables of one graph, by their names; what is asked for again when a function is traced again is there."""
 
     def __init__(self) -> None:
@@ -258,19 +257,19 @@ class _Local(threading.local):
     def __init__(self) -> None:
         self.scopes = [VariableScope(False)]
         self.counts: dict[str, int] = {}
-        self.store: _Store | None = None
+        self.store: VariableStore | None = None
 
 
 _local = _Local()
-_stores: weakref.WeakKeyDictionary[Any, _Store] = weakref.WeakKeyDictionary()
+_stores: weakref.WeakKeyDictionary[Any, VariableStore] = weakref.WeakKeyDictionary()
 
 
-def _store() -> _Store | None:
+def _store() -> VariableStore | None:
     """The store of the graph under construction, None in eager mode."""
     trace: Any = current_trace()
     if _local.store is not None or trace is None:
         return _local.store
-    return _stores.setdefault(trace.root.graph, _Store())
+    return _stores.setdefault(trace.root.graph, VariableStore())
 
 
 def get_variable_scope() -> VariableScope:
@@ -428,71 +427,3 @@ def _scattered(method: str) -> Callable[..., Any]:
 
 for _name in ["add", "sub", "mul", "div", "min", "max", "update", "nd_add", "nd_sub", "nd_update"]:
     globals()[f"scatter_{_name}"] = _scattered(f"scatter_{_name}")
-
-
-# ---- functions ------------------------------------------------------------------------------------------------------
-
-
-class WrappedFunction:
-    """A function traced once, with the Variables that it made. Source: tf.compat.v1.wrap_function."""
-
-    def __init__(self, fn: Callable[..., Any], signature: Any, name: str | None) -> None:
-        self._fn, self._signature, self._store = fn, list(signature), _Store()
-        self.__name__ = name or getattr(fn, "__name__", "wrapped")
-
-    def _run(self, *args: Any) -> Any:
-        with self._store.used():
-            return self._fn(*args)
-
-    @functools.cached_property
-    def _traced(self) -> Any:
-        return tf.function(self._run).get_concrete_function(*self._signature)
-
-    @functools.cached_property
-    def _graph(self) -> Any:
-        graph = tf.Graph()
-        with graph.as_default():
-            self._run(*[placeholder(spec.dtype, spec.shape) for spec in self._signature])
-        return graph
-
-    @property
-    def graph(self) -> Any:
-        """The graph: of a function of nothing with its own placeholders."""
-        return self._traced.graph if self._signature else self._graph
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._traced(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._traced, name)
-
-    def prune(self, feeds: Any, fetches: Any, name: str | None = None, input_signature: Any = None) -> Any:
-        """Return a function of `feeds`, tensors of `graph` or their names, for `fetches`."""
-        given, asked = ([_tensor_name(each) for each in tf.nest.flatten(side)] for side in (feeds, fetches))
-        graph = self._graph
-        if self._signature and {each.partition(":")[0] for each in given} - {op.name for op in graph.get_operations()}:
-            graph = self._traced.graph  # named as its own inputs are
-        definition = graph.as_graph_def()
-
-        def run(*tensors: Any) -> Any:
-            found = tf.graph_util.import_graph_def(definition, dict(zip(given, tensors, strict=True)), asked, name="")
-            return tf.nest.pack_sequence_as(fetches, found)
-
-        tensors = [graph.get_tensor_by_name(each) for each in given]
-        return tf.function(run).get_concrete_function(*[tf.TensorSpec(each.shape, each.dtype) for each in tensors])
-
-
-def _tensor_name(value: Any) -> str:
-    name = value if isinstance(value, str) else str(value.name)
-    return name if ":" in name else f"{name}:0"
-
-
-def wrap_function(fn: Callable[..., Any], signature: Any, name: str | None = None) -> WrappedFunction:
-    """Return a function of the tensors that a list of specs says; Variables that it makes are made once.
-
-    Of a function of nothing `graph` has its placeholders, and `prune(feeds, fetches)` makes a function of them.
-    Source: tf.compat.v1.wrap_function.
-    """
-    return WrappedFunction(fn, signature, name)

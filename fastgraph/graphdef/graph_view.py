@@ -180,6 +180,9 @@ class Graph:
     def __iter__(self) -> Iterator[Node]:
         return iter(self.ir.nodes)
 
+    def __bool__(self) -> bool:
+        return True  # as TensorFlow's, which have no length: libraries ask whether there is a graph
+
     def __len__(self) -> int:
         return len(self.ir.nodes)
 

@@ -234,29 +234,30 @@ class RandomNormal(_Random):
         return {"mean": self.mean, "stddev": self.stddev, "seed": self.seed}
 
 
-class _AsOps(_Random):
+class AsOps(_Random):
     """Draws of tf.random's ops: without a seed each call's own."""
 
-    def _draw(self, kind: str, shape: SizeLike, first: float, second: float, dtype: DType) -> Any:
+    def draw(self, kind: str, shape: SizeLike, first: float, second: float, dtype: DType) -> Any:
+        """Return draws of the op of that name and its two parameters."""
         if self.seed is None:
             return getattr(random_ops, kind)(shape, first, second, dtype)
         return getattr(stateless_random, f"stateless_{kind}")(shape, [self.seed, 0], first, second, dtype)
 
 
-class UniformDraws(_AsOps, RandomUniform):
+class UniformDraws(AsOps, RandomUniform):
     """Even between minval and maxval, by the draws of tf.random.uniform. Source: tf.random_uniform_initializer."""
 
     def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return draws."""
-        return self._draw("uniform", _part(shape, kwargs), self.minval, self.maxval, _numeric(dtype))
+        return self.draw("uniform", _part(shape, kwargs), self.minval, self.maxval, _numeric(dtype))
 
 
-class NormalDraws(_AsOps, RandomNormal):
+class NormalDraws(AsOps, RandomNormal):
     """Normal with `mean` and `stddev`, by the draws of tf.random.normal. Source: tf.random_normal_initializer."""
 
     def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return draws."""
-        return self._draw("normal", _part(shape, kwargs), self.mean, self.stddev, _floating(dtype))
+        return self.draw("normal", _part(shape, kwargs), self.mean, self.stddev, _floating(dtype))
 
 
 class TruncatedNormal(RandomNormal):

@@ -6,6 +6,7 @@ outside is an object as well.
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -259,7 +260,9 @@ def functions_of(value: Any) -> dict[str, Any]:
                 of_user = isinstance(each, property) and not cls.__module__.startswith("fastgraph.")
                 if isinstance(each, Function) or (of_user and isinstance(value, AutoTrackable)):
                     try:
-                        items.append((name, getattr(value, name)))
+                        with warnings.catch_warnings():
+                            warnings.simplefilter("ignore")  # of properties that nobody but this asked for
+                            items.append((name, getattr(value, name)))
                     except Exception as error:  # as TensorFlow, which asks for all attributes
                         get_logger().debug("%s of %r: %s", name, value, error)
         hidden = _OF_TRAINING if class_has(value, "_trackable_saved_model_saver") else ()

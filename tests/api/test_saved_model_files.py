@@ -6,6 +6,7 @@ import copy
 import os
 import resource
 import signal
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -198,7 +199,7 @@ def test_what_else_a_program_says_of_functions_is_kept(tmp_path: Path) -> None:
     assert loaded.list[1] is None and loaded.list[2] == 3.0 and loaded.tuple[0] is None and loaded.tuple[1] == 4.0
 
 
-def test_properties_and_chains_of_what_can_be_called(tmp_path: Path) -> None:
+def test_properties_and_chains_of_what_can_be_called(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     class Counting(tf.Module):
         count = 0
 
@@ -206,11 +207,13 @@ def test_properties_and_chains_of_what_can_be_called(tmp_path: Path) -> None:
         def made(self) -> Any:
             found = tf.function(lambda: tf.constant(self.count), [])
             found.get_concrete_function()
+            warnings.warn("old", stacklevel=1)
             self.count += 1
             return found
 
     counting = Counting()
     assert again(counting, tmp_path / "a").made() == 0 and counting.count == 1
+    assert not [each for each in recwarn if "old" in str(each.message)]
     root = tf.Module()
     root.__call__ = tf.Module()
     root.__call__.__call__ = tf.function(lambda x: x * 3.0, [tf.TensorSpec([], tf.float32)])

@@ -186,6 +186,40 @@ def test_placeholders_are_named_in_scopes_and_pruned_by_their_own_names() -> Non
     assert numbers(wrapped.prune(wrapped.inputs, wrapped.outputs[0])(fg.constant(4.0))) == 9.0
 
 
+def test_a_wrapped_function_runs_the_effects_that_its_results_wait_for() -> None:
+    count, scale = fg.Variable(1.0), fg.Variable(10.0)
+
+    def body(x: Any) -> Any:
+        count.assign_add(1.0)
+        doubled = x * 2.0
+        with fg.control_dependencies([scale.assign_add(1.0)]):
+            return doubled, fg.identity(doubled * 10.0)
+
+    wrapped = v1.wrap_function(body, [fg.TensorSpec([], fg.float32)])
+    assert [each.numpy() for each in wrapped(fg.constant(3.0))] == [6.0, 60.0]
+    assert count.numpy() == 1.0 and scale.numpy() == 11.0
+    doubled, scaled = wrapped.outputs
+    assert wrapped.prune(wrapped.inputs[0], doubled)(fg.constant(1.0)).numpy() == 2.0 and scale.numpy() == 11.0
+    assert wrapped.prune([doubled], {"s": scaled})(fg.constant(1.0))["s"].numpy() == 10.0 and scale.numpy() == 12.0
+    with pytest.raises(ValueError, match="You must feed a value for placeholder tensor"):
+        wrapped.prune([], doubled)
+
+
+def test_pruned_functions_have_the_variables_and_run_the_operations_that_are_asked_for() -> None:
+    count, weight = fg.Variable(0.0), fg.Variable(10.0)
+
+    def body() -> None:
+        fg.identity(v1.placeholder(fg.float32, [], name="x") * weight, name="y")
+        count.assign_sub(5.0)
+
+    wrapped = v1.wrap_function(body, [])
+    update = next(each for each in wrapped.graph.get_operations() if "AssignSub" in each.type)
+    function = wrapped.prune("x:0", ("y:0", update))
+    weight.assign(20.0)
+    result, nothing = function(fg.constant(2.0))
+    assert result.numpy() == 40.0 and nothing is None and count.numpy() == -5.0
+
+
 # ---- raw operations -------------------------------------------------------------------------------------------------
 
 raw = fg.raw_ops
