@@ -274,6 +274,22 @@ def test_kernels_take_the_short_road_through_numba() -> None:
     assert object_code.refused[before:] == []
 
 
+def test_variables_are_followed_once_for_each_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba does so after each pass, for the sake of counted references, and that takes a fifth of its time."""
+    from numba.core.postproc import PostProcessor
+
+    from fastgraph.compiler.cpu import object_code
+    from fastgraph.compiler.program.kernel_spec import KernelSpec
+
+    runs = []
+    run = PostProcessor.run
+    monkeypatch.setattr(PostProcessor, "run", lambda self, *args, **kwargs: runs.append(run(self, *args, **kwargs)))
+    before = len(object_code.refused)
+    object_code.compile_kernel(KernelSpec(ROWS_OF_TEN, ("float32", "float32"), 0, IMPORTS), "0" * 40)
+    assert len(runs) <= 1
+    assert object_code.refused[before:] == []
+
+
 def test_what_compiled_a_kernel_keeps_nothing_of_it() -> None:
     """The IR of a kernel takes a megabyte, and a program has hundreds."""
     from fastgraph.compiler.cpu import object_code

@@ -438,3 +438,18 @@ def test_a_kernel_needs_none_of_the_types_that_kernels_do_not_have() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_process_imports_nothing_that_only_writes_kernels() -> None:
+    """Each of these, and the exact coefficients of rare functions, would come before the first kernel."""
+    program = (
+        worker.command(-1, -1, sys.path)[-1].rpartition("serve(")[0]
+        + "from fastgraph.compiler.cpu import object_code\nobject_code.prepare()\n"
+        + "from fastgraph.core.base import gamma_expansion\n"
+        + "print(*[m for m in sys.modules if m.startswith('fastgraph')], gamma_expansion.terms.cache_info().currsize)"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+    *loaded, expansions = done.stdout.split()
+    writers = ("fastgraph.compiler.nest", "fastgraph.core.base.expr", "fastgraph.compiler.cpu.op_renderer")
+    assert [each for each in loaded if each.startswith(writers)] == []
+    assert expansions == "0"

@@ -4,7 +4,8 @@ Rule: imported only where kernels are compiled (it imports Numba). Whatever this
 (`object_code`), which knows all of Python that Numba does, and takes three times as long.
 
 A kernel is straight loops over numbers: of Numba's 25 passes it needs those that read it, type it and write LLVM's IR,
-and of Numba's tables those of numbers and ranges. The others (arrays, strings, lists, dictionaries, linear algebra,
+and of Numba's tables those of numbers and ranges. Nothing counts references to a number, so no pass looks for where a
+variable is last used. The others (arrays, strings, lists, dictionaries, linear algebra,
 random generators) are half a second of imports in a process that compiles its first kernel.
 """
 
@@ -16,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from numba import jit
 from numba.core import cgutils, codegen, compiler, cpu, target_extension, typed_passes, types, untyped_passes
-from numba.core.compiler_machinery import PassManager
+from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.imputils import builtin_registry
+from numba.core.ir_utils import build_definitions
+from numba.core.ssa import reconstruct_ssa
 from numba.core.typing.context import Context
 from numba.extending import intrinsic
 
@@ -73,6 +76,7 @@ class _Target(cpu.CPUContext):
         super().init()
         self._internal_codegen._library_class = _Library
         self._sizes: dict[Any, int] = {}
+        self._known: dict[Any, Any] = {}
         self._is_filled = False
 
     def refresh(self) -> None:
@@ -81,11 +85,23 @@ class _Target(cpu.CPUContext):
         Numba asks for this whenever it misses an implementation, be it that of a constant index, for which it then
         takes another one; and would import all that there is for the types that it knows and no kernel has.
         """
+        self.forget()
         if self._is_filled:
             self.install_registry(builtin_registry)
         else:
             super().refresh()
             self._is_filled = True
+
+    def get_function(self, fn: Any, sig: Signature, _firstcall: bool = True) -> Any:
+        """The translation of a call. Numba reads its parameters' names each time, and a kernel calls the same few."""
+        found = self._known.get((fn, sig))
+        if found is None:
+            found = self._known[fn, sig] = super().get_function(fn, sig, _firstcall)
+        return found
+
+    def forget(self) -> None:
+        """Look for every translation again."""
+        self._known.clear()
 
     def get_abi_sizeof(self, ty: ir.Type) -> int:
         """Bytes of a type. Numba asks for every variable of a kernel, and LLVM parses a module for each answer."""
@@ -113,18 +129,40 @@ class _Passes(PassManager):
     _ENFORCING = False
 
 
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _SingleAssignments(untyped_passes.ReconstructSSA):
+    """Numba's pass without the analysis after it."""
+
+    _name = "fastgraph_reconstruct_ssa"
+
+    def run_pass(self, state: Any) -> bool:
+        state.func_ir = reconstruct_ssa(state.func_ir)
+        self._patch_locals(state)
+        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+        return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _WithoutPhis(typed_passes.PreLowerStripPhis):
+    """Numba's pass without the analysis after it."""
+
+    _name = "fastgraph_strip_phis"
+
+    def run_pass(self, state: Any) -> bool:
+        state.func_ir = self._strip_phi_nodes(state.func_ir)
+        return True
+
+
 class _Compiler(compiler.CompilerBase):
     def define_pipelines(self) -> list[PassManager]:
         passes = _Passes("kernel")
         for each in (
             untyped_passes.TranslateByteCode,
             untyped_passes.FixupArgs,
-            untyped_passes.IRProcessing,
             untyped_passes.GenericRewrites,
-            untyped_passes.ReconstructSSA,
+            _SingleAssignments,
             typed_passes.NopythonTypeInference,
-            typed_passes.PreLowerStripPhis,
-            typed_passes.IRLegalization,
+            _WithoutPhis,
             typed_passes.NativeLowering,
             typed_passes.NoPythonBackend,
         ):
@@ -201,6 +239,7 @@ class FrontEnd:
     def forget(self) -> None:
         """Numba's own road has compiled: a function's type now knows what that made of its calls."""
         self._typing.forget()
+        self._target.forget()
 
     def compile(self, function: Callable[..., object], signature: Signature) -> Any:
         """Compile `function` with Numba and return what its compiler does. Raises whatever it raises."""

@@ -40,15 +40,13 @@ def _compiled(function: Callable[..., Any]) -> Any:
     return njit(error_model="numpy", forceinline=True)(function)
 
 
-_total = _polynomial(gamma_expansion.terms())
-_total_by_eta = _polynomial(gamma_expansion.by_eta(gamma_expansion.terms()))
-_total_by_a = _polynomial(gamma_expansion.by_a(gamma_expansion.terms()))
-
-
 def functions(table: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
     """igamma, igammac and igamma_grad_a of both floats; `table` has the functions of one number that they need."""
     exp, log, expm1 = table["exp_float64"], table["log_float64"], table["expm1_float64"]
     lgamma, erfc, digamma = table["lgamma_float64"], table["erfc_float64"], table["digamma_float64"]
+    terms = gamma_expansion.terms()  # 40 ms, and few kernels have these functions
+    sum_of_terms = _polynomial(terms)
+    sum_by_eta, sum_by_a = _polynomial(gamma_expansion.by_eta(terms)), _polynomial(gamma_expansion.by_a(terms))
 
     @_compiled
     def mu_less_log(mu: float) -> Any:
@@ -124,7 +122,7 @@ def functions(table: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., A
         half_square = mu_less_log(mu)
         eta = math.copysign(math.sqrt(2.0 * half_square), mu)
         sign = 1.0 if upper else -1.0
-        rest = exp(-a * half_square) / math.sqrt(2.0 * math.pi * a) * _total(eta, 1.0 / a)
+        rest = exp(-a * half_square) / math.sqrt(2.0 * math.pi * a) * sum_of_terms(eta, 1.0 / a)
         return 0.5 * erfc(sign * eta * math.sqrt(0.5 * a)) + sign * rest
 
     @_compiled
@@ -175,8 +173,8 @@ def functions(table: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., A
         eta = math.copysign(math.sqrt(2.0 * half_square), mu)
         slope = 1.0 if mu == 0.0 else mu / eta
         inverse = 1.0 / a
-        grown = (mu - half_square - 0.5 * inverse) * _total(eta, inverse) + _total_by_a(eta, inverse)
-        grown -= _total_by_eta(eta, inverse) * slope * inverse
+        grown = (mu - half_square - 0.5 * inverse) * sum_of_terms(eta, inverse) + sum_by_a(eta, inverse)
+        grown -= sum_by_eta(eta, inverse) * slope * inverse
         return exp(-a * half_square) / math.sqrt(2.0 * math.pi * a) * (0.5 * eta - slope - grown)
 
     @_compiled

@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from fastgraph.compiler.cpu.transpose_tiles import SIDES
+from fastgraph.compiler.program.kernel_spec import SIDES
 
 if TYPE_CHECKING:
     from numba.core.base import BaseContext

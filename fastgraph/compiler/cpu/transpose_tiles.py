@@ -17,12 +17,11 @@ from fastgraph.compiler.cpu import op_renderer as render
 from fastgraph.compiler.cpu.column_reductions import stride
 from fastgraph.compiler.nest.canonicalize import FlatNest
 from fastgraph.compiler.nest.scalar_ir import Scalar, walk
+from fastgraph.compiler.program.kernel_spec import SIDES
 
 if TYPE_CHECKING:
     from fastgraph.compiler.cpu.emit import Block, Emitter
 
-#: Rows of the blocks that are turned in registers, by the bytes of an element.
-SIDES = {1: 16, 2: 16, 4: 16, 8: 8}
 #: Values that are turned in one kernel at most; others are read where they lie, still tile by tile.
 MOST = 4
 #: Iterations from which on two loops are worth tiles.

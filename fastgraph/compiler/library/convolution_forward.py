@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from fastgraph.compiler.cpu.transpose_tiles import SIDES
 from fastgraph.compiler.library.register_blocks import (
     STORE,
     Axes,
@@ -23,6 +22,7 @@ from fastgraph.compiler.library.register_blocks import (
     vectors,
     width,
 )
+from fastgraph.compiler.program.kernel_spec import SIDES
 
 #: Floats of a padded piece of the input that a kernel keeps on its stack.
 SCRATCH = 1 << 16

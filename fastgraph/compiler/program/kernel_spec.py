@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+#: Rows of the blocks that kernels turn in registers (`turned_block`), by the bytes of an element.
+SIDES = {1: 16, 2: 16, 4: 16, 8: 8}
+
 
 @dataclass(frozen=True)
 class KernelSpec:
