@@ -35,7 +35,7 @@ class WrappedFunction:
 
     @functools.cached_property
     def _called(self) -> Any:
-        """What a call runs: the traced function without the effects that its results do not wait for."""
+        """Return what a call runs: the traced function without the effects that its results do not wait for."""
         whole = self._traced
         if not whole.outputs or not _unneeded(whole.outputs):
             return whole

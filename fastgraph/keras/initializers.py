@@ -237,11 +237,14 @@ class RandomNormal(_Random):
 class AsOps(_Random):
     """Draws of tf.random's ops: without a seed each call's own."""
 
-    def draw(self, kind: str, shape: SizeLike, first: float, second: float, dtype: DType) -> Any:
+    def draw(self, kind: str, shape: SizeLike, first: float, second: float, dtype: DType) -> Tensor:
         """Return draws of the op of that name and its two parameters."""
+        made: Tensor
         if self.seed is None:
-            return getattr(random_ops, kind)(shape, first, second, dtype)
-        return getattr(stateless_random, f"stateless_{kind}")(shape, [self.seed, 0], first, second, dtype)
+            made = getattr(random_ops, kind)(shape, first, second, dtype)
+            return made
+        made = getattr(stateless_random, f"stateless_{kind}")(shape, [self.seed, 0], first, second, dtype)
+        return made
 
 
 class UniformDraws(AsOps, RandomUniform):

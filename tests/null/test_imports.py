@@ -27,7 +27,7 @@ BY_NAME = {
     "core.base.deferred_signals": 2,  # what every other late import of a public name goes through
     "core.registry": 1,  # the modules of ops, by the index
     "core.tensor": 1,  # methods of tensors that few programs ask for
-    "door.internal_names": 2, "door.modules": 3, "door.v1_names": 1,  # tables of names, as the public ones
+    "door.internal_names": 2, "door.internal_rnn": 1, "door.modules": 3, "door.v1_names": 1,  # tables of names, as the public ones
     "graphdef.import_datasets": 1, "graphdef.import_raw_ops": 1, "graphdef.raw_ops": 1,  # types of operations as public functions, by tables
     "keras": 1,  # the public names of the room itself
     "linear_operators.base": 1,  # the operator that is the result of another: classes of the room, by kind

@@ -354,7 +354,7 @@ cdef int64_t _by_pairs(fg_sweep* w, double work) noexcept:
 
 
 cdef _Room _in_order(fg_sweep* w, fg_layout* y, const void* filter, int64_t size):
-    """The taps of a sweep apart in its order: [taps, lanes]; numbers of `size` bytes, or as they are computed with (0)."""
+    """The taps of a sweep apart in its order: [taps, lanes]; numbers of `size` bytes, 0: as they are computed with."""
     cdef int64_t t0, t1, t2, tap, lanes = w.f, at = 0
     size = size or (8 if w.is_double else 4)
     cdef _Room room = _Room(y.taps[0] * y.taps[1] * y.taps[2] * lanes * size)
