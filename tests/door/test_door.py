@@ -399,7 +399,10 @@ def test_names_that_are_not_there_say_so() -> None:
 
 def test_every_row_of_the_tables_leads_somewhere() -> None:
     for path in internal_names.NAMES:
-        assert internal_names.value(path) is not None, path
+        try:
+            assert internal_names.value(path) is not None, path
+        except fg.errors.NotBuiltError as error:  # Keras 2 has it
+            assert importlib.util.find_spec("tf_keras") is None and "pip install tf_keras" in str(error), path
     for name in (*v1_names.FUNCTIONS, *v1_names.ARGUMENTS, *v1_names.RENAMED):
         space, _, last = name.rpartition(".")
         assert v1_names.value(space, last) is not None, name
