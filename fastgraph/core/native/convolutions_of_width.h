@@ -165,7 +165,7 @@ INLINE void NAME(sums_of_half)(const int R, const fg_sums *s, const T *a, const 
 #define HALF(R, n)
 #endif
 
-/* At edges of lines masks that cost nothing hide what lies outside; numbers of 16 bits are widened where they lie. */
+/* At edges of lines masks that cost little hide what lies outside; numbers of 16 bits are widened where they lie. */
 #define EDGES (MOST > 6)
 #if EDGES
 #define LOAD_BRAIN_PART(p, mask) \
@@ -263,7 +263,7 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int edged, const
     }
 }
 
-/* True where whole vectors have code of their own: the widest ones are masked at no cost. */
+/* True where whole vectors have code of their own: of the widest ones masks cost 2% of a 7x7 depthwise convolution. */
 #define WHOLE (MOST <= 6)
 
 /* R rows of n sums, at most two vectors. */
