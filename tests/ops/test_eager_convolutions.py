@@ -174,6 +174,18 @@ def test_planes_outside_are_not_multiplied(dtype: str, vectors: None) -> None:
     assert not np.isfinite(found[0, 1:].astype(np.float32)).any()
 
 
+@pytest.mark.parametrize("taps", (2, 3, 5, 7))
+@pytest.mark.parametrize("channels", (1, 8, 33))
+def test_columns_outside_are_not_multiplied(channels: int, taps: int, vectors: None) -> None:
+    x, w = np.ones((1, 5, 30, channels), np.float32), np.ones((3, taps, 1, channels), np.float32)
+    w[:, 0] = np.inf  # of columns before
+    results = 8  # of more, not all vectors go by lines of taps
+    for filter in (w, np.broadcast_to(w.reshape(3, taps, channels, 1), (3, taps, channels, results)).copy()):
+        found = blocks.forward(x, filter, (5, 30), (1, 1), ((1, 1), (taps // 2, (taps - 1) // 2)), (1, 1))
+        assert found is not None and np.isfinite(found[:, :, : taps // 2]).all()
+        assert np.isposinf(found[:, :, taps // 2 :]).all()
+
+
 def test_what_is_no_number_stays_where_it_is(vectors: None) -> None:
     random = np.random.default_rng(5)
     for case in [

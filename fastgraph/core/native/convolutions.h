@@ -3,7 +3,7 @@
  * Rule: all of them are one sweep: places along three axes, each of which sees some taps of a source; what lies outside is
  * zero. A tile of places is computed at a time, in blocks of rows of sums that go tap by tap and channel by channel in
  * order: the part of the source that a block sees is copied with zeros around it (and widened, if it is of 16 bits) unless
- * all of it lies inside. Tiles are cut by shape alone, so the bits do not depend on threads. Where every channel is a group
+ * all of it lies inside, or the loop passes over columns outside. Tiles are cut by shape alone, so the bits do not depend on threads. Where every channel is a group
  * of its own ("apart"), the lanes are channels and nothing is broadcast. */
 #ifndef FG_CONVOLUTIONS_H
 #define FG_CONVOLUTIONS_H
@@ -65,7 +65,8 @@ typedef struct fg_sums {
     int64_t a_row, a_col, b_row, c_row;
     const fg_run *runs, *end;
     int64_t taps, b_tap; /* lines of taps: how many, from one to the next in b; 0 where runs are all there is */
-    const void *columns; /* of sums apart at an edge: masks of what a line sees, of columns or, if step is gap, of taps */
+    int64_t columns;     /* of sums apart: bits of what a line sees that is inside: columns or, if step is gap, taps; -1: all */
+    int64_t first, last; /* of lines of taps: the columns inside, of those that a line sees */
     int64_t step, gap;   /* columns from a row of sums to the next, from a tap to the next */
     int brain;           /* sums apart: a and c are bfloat16 */
     int64_t below;       /* of them: bytes to where the next block's go */
@@ -86,7 +87,8 @@ typedef struct {
 #define FG_FEW_TAPS 16
 #define FG_STRIP 131072        /* bytes that a block of lanes apart should see at most: half of FG_ROOM */
 
-#define FG_COLUMNS 64          /* that masks are kept of */
+#define FG_COLUMNS 64          /* that bits are kept of */
+#define FG_OUTSIDE 3           /* columns that lines of taps pass over at either end */
 
 #define FG_WITHIN(i, n) ((i) >= 0 && (i) < (n))
 

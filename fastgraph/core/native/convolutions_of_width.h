@@ -94,11 +94,16 @@ INLINE void NAME(sums)(const int R, const int N, const int part, const int how, 
     }
 }
 
+/* True where column j of n is outside: it is neither read nor multiplied, and no zeros need to stand there. The branches are
+ * foreseen; those between FG_OUTSIDE and n - FG_OUTSIDE are inside. */
+#define PASSED(j, n) (((j) < FG_OUTSIDE && (j) < first) || ((j) >= (n) - FG_OUTSIDE && (j) >= last))
+
 /* Add K taps of a line, n channels of each, to R rows of N vectors of sums that stand as far from each other as taps
  * do: a number serves all of them. VECTOR and what makes one: those of this width, or of half of it. */
 #define LINE(K, VECTOR, LOADED, SPREAD, MADE)                                                                          \
     do {                                                                                                               \
         const T *y = b + run->b + tap * s->b_tap;                                                                      \
+        const int64_t first = s->first - tap, last = s->last - tap;                                                    \
         _Pragma("GCC unroll 16") for (int j = 0; j < R + K - 1; j += 3) q[j / 3] = a + run->a + (tap + j) * a_row;     \
         for (int64_t p = run->n; p > 0; p--, y += WIDE) {                                                              \
             VECTOR taps[K][2];                                                                                         \
@@ -107,6 +112,7 @@ INLINE void NAME(sums)(const int R, const int N, const int part, const int how, 
                 if (N == 2) taps[k][1] = LOADED(y + k * b_tap + LANES);                                                \
             }                                                                                                          \
             _Pragma("GCC unroll 20") for (int j = 0; j < R + K - 1; j++) {                                             \
+                if (PASSED(j, R + K - 1)) continue;                                                                    \
                 VECTOR x = SPREAD(FG_ROW(j)[0]);                                                                       \
                 _Pragma("GCC unroll 4") for (int k = 0; k < K; k++)                                                    \
                     if (j >= k && j - k < R) {                                                                         \
@@ -165,9 +171,9 @@ INLINE void NAME(sums_of_half)(const int R, const fg_sums *s, const T *a, const 
 #define HALF(R, n)
 #endif
 
-/* At edges of lines masks that cost little hide what lies outside; numbers of 16 bits are widened where they lie. */
-#define EDGES (MOST > 6)
-#if EDGES
+/* Numbers of 16 bits are widened where they lie. */
+#define WIDENED (MOST > 6)
+#if WIDENED
 #define LOAD_BRAIN_PART(p, mask) \
     _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, p)), 16))
 #define STORE_BRAIN_PART(p, mask, v) _mm256_mask_storeu_epi16(p, mask, fg_brain_512(v))
@@ -176,15 +182,17 @@ INLINE void NAME(sums_of_half)(const int R, const fg_sums *s, const T *a, const 
 #define STORE_BRAIN_PART(p, mask, v) ((void)(v))
 #endif
 
-/* The vector of column j of a line. */
-#define APART(p, j)                                                                                                    \
-    (brain   ? edged ? LOAD_BRAIN_PART(p, edge[j]) : LOAD_BRAIN(p)                                                                      \
-     : edged ? LOAD_PART((const T *)(p), edge[j])                                                                      \
-     : part  ? LOAD_PART((const T *)(p), mask)                                                                         \
-             : LOAD((const T *)(p)))
+/* The vector of a column. */
+#define APART(p)                                                                                                       \
+    (brain  ? part ? LOAD_BRAIN_PART(p, mask) : LOAD_BRAIN(p)                                                          \
+     : part ? LOAD_PART((const T *)(p), mask)                                                                          \
+            : LOAD((const T *)(p)))
 
 /* An address that moves; else there are more of them, one for each column, than registers. */
 #define ONE_REGISTER(p) __asm__("" : "+r"(p))
+
+/* A vector that is loaded once; else each of its products loads it, and loads are what limits. */
+#define LOADED_ONCE(v) __asm__("" : "+v"(v))
 
 /* Add K steps to R rows of sums apart that stand as far from each other as steps do: a vector serves all of them. */
 #define STEPS(K)                                                                                                       \
@@ -200,19 +208,21 @@ INLINE void NAME(sums_of_half)(const int R, const fg_sums *s, const T *a, const 
         _Pragma("GCC unroll 20") for (int j = 0; j < R + K - 1; j++) {                                                 \
             if (j && j % 3 == 0) from += 3 * a_col;                                                                    \
             ONE_REGISTER(from);                                                                                        \
-            V x = APART(from + j % 3 * a_col, j);                                                                      \
+            if (edged && !(seen >> j & 1)) continue;                                                                   \
+            V x = APART(from + j % 3 * a_col);                                                                         \
+            LOADED_ONCE(x);                                                                                            \
             _Pragma("GCC unroll 8") for (int k = 0; k < K; k++)                                                        \
                 if (j >= k && j - k < R) sums[j - k] = FMA(x, steps[k], sums[j - k]);                                  \
         }                                                                                                              \
         q += K * a_col;                                                                                                \
-        edge += edged ? K : 0;                                                                                         \
+        seen >>= K;                                                                                                    \
         p -= K;                                                                                                        \
     } while (0)
 
-/* R rows of sums apart, a vector of them, of which a part if `part`. `edged`: `columns` has a mask for each column that a
- * line sees. `brain`: what is read and written is bfloat16. */
-INLINE void NAME(sums_apart)(const int R, const int part, const int edged, const int brain, M mask, const M *columns,
-                             const fg_sums *s, const T *a, const T *b, T *c, int add) {
+/* R rows of sums apart, a vector of them, of which a part if `part`. `edged`: columns outside are passed over, neither read
+ * nor multiplied. `brain`: what is read and written is bfloat16. */
+INLINE void NAME(sums_apart)(const int R, const int part, const int edged, const int brain, M mask, const fg_sums *s,
+                             const T *a, const T *b, T *c, int add) {
     V sums[MOST];
     const int64_t size = brain ? 2 : sizeof(T), a_row = s->a_row * size, a_col = s->a_col * size, b_row = s->b_row;
     const fg_run *end = s->end;
@@ -225,7 +235,7 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int edged, const
         const char *q = (const char *)a + run->a * size, *ahead = (const char *)a + run->ahead;
         for (int64_t i = run->ahead_columns; i > 0; i--) AHEAD;
         const T *y = b + run->b;
-        const M *edge = columns;
+        int64_t seen = s->columns; /* all bits stay set */
         int64_t p = run->n;
         if (a_row == a_col) {
             while (p >= 7) STEPS(7);
@@ -241,11 +251,12 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int edged, const
                 STEPS(1);
             continue;
         }
-        for (; p > 0; p--, q += a_col, y += b_row, edge += edged ? s->gap : 0) {
+        for (; p > 0; p--, q += a_col, y += b_row, seen >>= s->gap) {
             V step = part ? LOAD_PART(y, mask) : LOAD(y);
             const char *from = q;
 #pragma GCC unroll 16
-            for (int r = 0; r < R; r++, from += a_row) sums[r] = FMA(APART(from, r * s->step), step, sums[r]);
+            for (int r = 0; r < R; r++, from += a_row)
+                if (!edged || seen >> r * s->step & 1) sums[r] = FMA(APART(from), step, sums[r]);
         }
     }
     char *to = (char *)c;
@@ -263,7 +274,7 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int edged, const
     }
 }
 
-/* True where whole vectors have code of their own: of the widest ones masks cost 2% of a 7x7 depthwise convolution. */
+/* True where whole vectors have code of their own: masks of the widest ones take little time. */
 #define WHOLE (MOST <= 6)
 
 /* R rows of n sums, at most two vectors. */
@@ -290,38 +301,23 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int edged, const
         else if (R >= LINES_LEAST && R <= LINES_MOST) /* no other is asked for */                                      \
             NAME(sums_of_lines)(R, 2, s, a, b, c, n);                                                                  \
     }
-#if EDGES
-/* The masks of columns (of all, where that is NULL), those of a part of a vector in `some`. */
-INLINE const M *NAME(hidden)(const M *columns, int64_t lanes, M mask, M *some) {
-    if (lanes == LANES) return columns;
-    for (int j = 0; j < FG_COLUMNS; j++) some[j] = columns ? columns[j] & mask : mask;
-    return some;
-}
-#define HIDDEN(columns, lanes, mask, some) NAME(hidden)(columns, lanes, mask, some)
-#else
-#define HIDDEN(columns, lanes, mask, some) (some)
-#endif
 #define ROWS_APART(R)                                                                                                  \
     static __attribute__((noinline, target(TARGET))) void NAME(apart##R)(const fg_sums *s, const T *a, const T *b, T *c,\
                                                                          int64_t n, int add) {                         \
         for (int64_t l = 0; l < n; l += LANES) {                                                                       \
             const int64_t lanes = fg_least(LANES, n - l);                                                              \
-            const M mask = MASK_OF(lanes), *columns = NULL;                                                            \
+            const M mask = MASK_OF(lanes);                                                                             \
             const T *narrow = (const T *)((const uint16_t *)a + l);                                                    \
             T *to = (T *)((uint16_t *)c + l);                                                                          \
-            M some[FG_COLUMNS];                                                                                        \
-            if (EDGES && (s->columns || (s->brain && lanes < LANES)))                                                  \
-                columns = HIDDEN((const M *)s->columns, lanes, mask, some);                                            \
-            if (columns && s->brain)                                                                                   \
-                NAME(sums_apart)(R, 1, EDGES, EDGES, mask, columns, s, narrow, b + l, to, 0);                          \
-            else if (columns)                                                                                          \
-                NAME(sums_apart)(R, 1, EDGES, 0, mask, columns, s, a + l, b + l, c + l, add);                          \
-            else if (EDGES && s->brain)                                                                                \
-                NAME(sums_apart)(R, 0, 0, EDGES, mask, NULL, s, narrow, b + l, to, 0);                                 \
-            else if (WHOLE && lanes == LANES)                                                                          \
-                NAME(sums_apart)(R, 0, 0, 0, mask, NULL, s, a + l, b + l, c + l, add);                                 \
+            const int whole = lanes == LANES && s->columns == -1; /* few branches: of 3x3 taps more cost a quarter */      \
+            if (WIDENED && s->brain && whole)                                                                          \
+                NAME(sums_apart)(R, 0, 0, WIDENED, mask, s, narrow, b + l, to, 0);                                     \
+            else if (WIDENED && s->brain)                                                                              \
+                NAME(sums_apart)(R, 1, 1, WIDENED, mask, s, narrow, b + l, to, 0);                                     \
+            else if (whole)                                                                                            \
+                NAME(sums_apart)(R, 0, 0, 0, mask, s, a + l, b + l, c + l, add);                                       \
             else                                                                                                       \
-                NAME(sums_apart)(R, 1, 0, 0, mask, NULL, s, a + l, b + l, c + l, add);                                 \
+                NAME(sums_apart)(R, 1, 1, 0, mask, s, a + l, b + l, c + l, add);                                       \
         }                                                                                                              \
     }
 #define ROWS(R) ROWS_OF(R, NAME(any), dense) ROWS_TOGETHER(R) ROWS_APART(R)
@@ -332,7 +328,6 @@ ROWS(7) ROWS_TOGETHER(8) ROWS_TOGETHER(9) ROWS_TOGETHER(10) ROWS_TOGETHER(11) RO
 #undef ROWS
 #undef ROWS_TOGETHER
 #undef ROWS_APART
-#undef HIDDEN
 #undef APART
 #undef LOAD_BRAIN_PART
 #undef STORE_BRAIN_PART
@@ -340,11 +335,13 @@ ROWS(7) ROWS_TOGETHER(8) ROWS_TOGETHER(9) ROWS_TOGETHER(10) ROWS_TOGETHER(11) RO
 #undef STEP
 #undef STEPS
 #undef ONE_REGISTER
+#undef LOADED_ONCE
 #undef AHEAD
 #undef FETCHED
 #undef WHOLE
 #undef LINE
 #undef LINES
+#undef PASSED
 #undef HALF
 
 typedef void (*NAME(sums_t))(const fg_sums *, const T *, const T *, T *, int64_t, int);
@@ -532,6 +529,7 @@ typedef struct {
     int64_t ring, next;                 /* lines kept of each plane, and the first that was not yet copied */
     int64_t whole;                      /* the last line whose runs are those of the one above it, moved down */
     int64_t then, lines, column;        /* fetched meanwhile: lines from `then` on, the block's columns from one on */
+    int passed;                         /* columns outside are passed over where the others lie */
     T *room;
 } NAME(strip);
 
@@ -540,8 +538,8 @@ typedef struct {
 LOCAL const T *NAME(strip_seen)(const fg_sweep *w, NAME(strip) *p, int64_t line, fg_sums *s, fg_run *run) {
     const fg_axis *x = w->axis;
     int64_t each = w->apart ? 1 : w->c, taps = x[2].taps, first = line % p->ring; /* where the first line stands */
-    int inside = s->columns || ((s->brain || w->kind == FG_NATIVE) && w->repeat == 1 && p->low[2] >= 0 &&
-                                p->low[2] + p->wide <= x[2].n);
+    int inside = p->passed || ((s->brain || w->kind == FG_NATIVE) && w->repeat == 1 && p->low[2] >= 0 &&
+                               p->low[2] + p->wide <= x[2].n);
     int64_t column = inside ? x[2].source : p->n, row = p->wide * p->n;
     if (!inside)
         for (p->next = fg_most(p->next, line); p->next < line + p->ring; p->next++) {
@@ -599,13 +597,13 @@ LOCAL void NAME(sweep_apart)(const fg_sweep *w, int64_t unit, T *room, T *out, f
     NAME(tile) t = NAME(tile_of)(w, unit / w->parts);
     int64_t f0 = unit % w->parts * w->part, f1 = fg_least(f0 + w->part, w->f), blocks = fg_pieces(t.wide, APART_MOST);
     int64_t corner = t.image * w->target_image + t.at[0] * x[0].target + t.at[1] * x[1].target + t.at[2] * x[2].target;
-    int64_t seen = fg_seen(x + 2, t.wide), apart = x[2].step == x[2].gap ? x[2].gap : 1; /* from one mask to the next */
-    int masked = EDGES && w->repeat == 1 && seen <= FG_COLUMNS, brain = masked && w->kind == FG_BRAIN && w->fold == 1;
+    int64_t seen = fg_seen(x + 2, t.wide), apart = x[2].step == x[2].gap ? x[2].gap : 1; /* from one bit to the next */
+    int bits = w->repeat == 1 && seen <= FG_COLUMNS, brain = WIDENED && bits && w->kind == FG_BRAIN && w->fold == 1;
     int through = (w->kind != FG_NATIVE && !brain) || w->fold > 1;
     const int64_t some = through ? WIDE / w->fold * w->fold : f1 - f0;
-    masked = masked && (brain || w->kind == FG_NATIVE);
-    M columns[FG_COLUMNS];
-    fg_sums s = {.b_row = w->filter_row, .c_row = through ? WIDE : x[2].target, .step = x[2].step, .gap = x[2].gap};
+    bits = bits && (brain || w->kind == FG_NATIVE);
+    fg_sums s = {.b_row = w->filter_row, .c_row = through ? WIDE : x[2].target};
+    if (bits) s.step = x[2].step, s.gap = x[2].gap;
     const int64_t down = x[1].step * x[1].source * (brain ? 2 : sizeof(T)); /* bytes */
     s.brain = brain;
     s.below = through ? 0 : x[1].target * (brain ? 2 : sizeof(T));
@@ -615,15 +613,13 @@ LOCAL void NAME(sweep_apart)(const fg_sweep *w, int64_t unit, T *room, T *out, f
         for (int k = 0; k < 3; k++) p.low[k] = (t.at[k] + (k == 2 ? i : 0)) * x[k].step + x[k].first;
         p.wide = fg_seen(x + 2, places);
         p.next = 0;
-        s.columns = NULL;
-        if (masked && (p.low[2] < 0 || p.low[2] + p.wide > x[2].n)) {
-            for (int64_t k = 0; k < FG_COLUMNS; k++)
-                columns[k] = FG_WITHIN(p.low[2] + k * apart, x[2].n) ? MASK_OF(LANES) : MASK_OF(0);
-            s.columns = columns;
-        }
+        s.columns = -1;
+        p.passed = bits && (p.low[2] < 0 || p.low[2] + p.wide > x[2].n);
+        for (int64_t k = 0; p.passed && k < FG_COLUMNS; k++)
+            if (!FG_WITHIN(p.low[2] + k * apart, x[2].n)) s.columns &= ~(int64_t)((uint64_t)1 << k);
         const T *a = NULL;
         for (int64_t j = 0; j < t.high; j++) {
-            int below = j + 1 < t.high, there = s.columns || s.brain || w->kind == FG_NATIVE; /* read where it lies */
+            int below = j + 1 < t.high, there = s.brain || w->kind == FG_NATIVE; /* read where it lies */
             p.then = below ? j * x[1].step + p.ring : 0;
             p.lines = !there || w->repeat > 1 || (!below && block + 1 == blocks) ? 0 : below ? x[1].step : p.ring;
             p.column = p.low[2] + (below ? 0 : places * x[2].step);
@@ -652,8 +648,8 @@ LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg
     int through = w->kind != FG_NATIVE;
     const T *filter = (const T *)w->filter + group * w->group_panels;
     int64_t corner = t.image * w->target_image + t.at[0] * x[0].target + t.at[1] * x[1].target + t.at[2] * x[2].target;
-    fg_sums s = {.columns = NULL};
-    NAME(strip) p;
+    fg_sums s = {.taps = 0};
+    NAME(strip) p = {.passed = 0};
     int how = w->filter_row == WIDE ? 2 : 0;
     int ahead = w->groups == 1 && how == 2; /* what a block sees of a line lies together */
     s.b_row = w->filter_row;
@@ -678,6 +674,13 @@ LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg
             for (int k = 0; k < 3; k++) p.low[k] = (t.at[k] + (k == 2 ? i : 0)) * x[k].step + x[k].first;
             p.wide = fg_seen(x + 2, rows);
             p.next = 0;
+            if (lines) {
+                int64_t n = rows + x[2].taps - 1, first = fg_pieces(fg_most(-p.low[2], 0), x[2].gap);
+                int64_t outside = fg_pieces(fg_most(p.low[2] + p.wide - x[2].n, 0), x[2].gap);
+                p.passed = w->kind == FG_NATIVE && first <= FG_OUTSIDE && outside <= FG_OUTSIDE;
+                s.first = p.passed ? first : 0;
+                s.last = p.passed ? n - outside : n;
+            }
             const T *a = NULL;
             for (int64_t j = 0; j < t.high; j++) {
                 int64_t at = to + j * x[1].target + i * x[2].target;
@@ -721,7 +724,7 @@ LOCAL void NAME(filter_tile)(const fg_sweep *w, const NAME(tile) *t, int64_t gro
     int64_t first = group * w->f + f0, n = f1 - f0, results = w->results;
     int64_t corner = t->image * w->target_image + t->at[0] * x[0].target + t->at[1] * x[1].target + t->at[2] * x[2].target;
     const T *b;
-    fg_sums s = {.columns = NULL};
+    fg_sums s = {.columns = -1};
     if (w->kind == FG_NATIVE) {
         b = (const T *)w->filter + corner + first;
         s.b_row = x[2].target;
@@ -797,4 +800,4 @@ LOCAL void NAME(fg_filter_units)(fg_sweep *w, int64_t begin, int64_t end) {
 #undef LINES_LEAST
 #undef APART_MOST
 #undef DENSE_MOST
-#undef EDGES
+#undef WIDENED

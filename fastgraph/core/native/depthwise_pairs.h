@@ -73,12 +73,11 @@ FG_TILES static inline __attribute__((always_inline)) void fg_sums_apart_of_pair
 #define FG_OF_PAIRS(R)                                                                                                 \
     FG_TILES static __attribute__((noinline)) void fg_apart_of_pairs_##R(const fg_sums *s, const uint16_t *a,          \
                                                                          const uint16_t *b, uint16_t *c, int64_t n) {  \
-        const __mmask16 *within = (const __mmask16 *)s->columns;                                                       \
         __mmask32 columns[FG_COLUMNS];                                                                                 \
         for (int64_t l = 0; l < n; l += 32) {                                                                          \
             const __mmask32 lanes = (__mmask32)((1ull << fg_least(n - l, 32)) - 1);                                    \
-            if (within || n - l < 32) {                                                                                \
-                for (int j = 0; j < FG_COLUMNS; j++) columns[j] = !within || within[j] ? lanes : 0;                    \
+            if (s->columns != -1 || n - l < 32) {                                                                          \
+                for (int j = 0; j < FG_COLUMNS; j++) columns[j] = s->columns >> j & 1 ? lanes : 0;                     \
                 fg_sums_apart_of_pairs(R, 1, lanes, columns, s, a + l, b + l, c + l);                                  \
             } else                                                                                                     \
                 fg_sums_apart_of_pairs(R, 0, lanes, NULL, s, a + l, b + l, c + l);                                     \
