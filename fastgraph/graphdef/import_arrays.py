@@ -68,17 +68,6 @@ def _bincount(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     )  # fmt: skip
 
 
-def _resized(method: str) -> Make:
-    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-        if attrs.get("align_corners") or not attrs.get("half_pixel_centers"):
-            raise NotFoundError(
-                None, None, f"Node '{name}': resizing with corners aligned, or without half_pixel_centers, has no equal"
-            )
-        return public_function("image.resize")(inputs[0], inputs[1], method, name=name)
-
-    return make
-
-
 def _reduced(function: str) -> Make:
     def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         axes = fixed(inputs[1], f"Node '{name}': the axes").reshape(-1).tolist()
@@ -255,10 +244,6 @@ ARRAYS: dict[str, Make] = {
     "RGBToHSV": public("image.rgb_to_hsv"),
     "RandomGamma": _gamma,
     "RandomPoissonV2": _poisson,
-    "ResizeArea": _resized("area"),
-    "ResizeBicubic": _resized("bicubic"),
-    "ResizeBilinear": _resized("bilinear"),
-    "ResizeNearestNeighbor": _resized("nearest"),
     "ReverseSequence": public("reverse_sequence", seq_axis="seq_dim", batch_axis="batch_dim"),
     "Roll": public("roll"),
     "SpaceToBatchND": public("space_to_batch"),

@@ -324,6 +324,11 @@ def _next_optional(body: Body, name: str, inputs: list[Any], attrs: dict[str, An
     return Held(_begun(inputs[0], name).get_next_as_optional())
 
 
+def _some(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    element = _element(inputs)
+    return Held(namespaces.resolve("experimental", "Optional").from_value(element[0] if len(element) == 1 else element))
+
+
 def _nothing(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return bind_named(name, get("no_op"), (), {})
 
@@ -442,7 +447,9 @@ _OTHERS: dict[str, Make] = {
     "IteratorGetNextAsOptional": _next_optional,
     "IteratorGetNextSync": _next,
     "MakeIterator": _make_iterator,
+    "OptionalFromValue": _some,
     "OptionalGetValue": lambda body, name, inputs, attrs: leaves(inputs[0].value.get_value()),
+    "OptionalNone": lambda body, name, inputs, attrs: Held(namespaces.resolve("experimental", "Optional").empty(None)),
     "OptionalHasValue": lambda body, name, inputs, attrs: public_function("identity")(
         inputs[0].value.has_value(), name=name
     ),

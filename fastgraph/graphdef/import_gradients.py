@@ -39,6 +39,13 @@ def _of_output(slope: Callable[[Any], Any]) -> Make:
     return lambda name, inputs, attrs: inputs[0] * slope(inputs[1])
 
 
+def _cholesky(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """The factor of a matrix, and the gradient to it -> that to the matrix."""
+    factor, dy = inputs
+    matrix = public_function("matmul")(factor, factor, adjoint_b=True)
+    return slopes_of(public_function("linalg.cholesky"), [matrix], dy)[0]
+
+
 def _where(condition: object, x: object, y: object) -> Any:
     return public_function("where")(condition, x, y)
 
@@ -198,11 +205,13 @@ AVG_POOL, AVG_POOL_3D = pool(poolings.avg_pool2d, "NHWC"), pool(poolings.avg_poo
 GRADIENTS: dict[str, Make] = {
     "AvgPool3DGrad": _of_shape(AVG_POOL_3D),
     "BiasAddGrad": _bias,
+    "CholeskyGrad": _cholesky,
     "DepthwiseConv2dNativeBackpropFilter": _of_one(depthwise, 1),
     "DepthwiseConv2dNativeBackpropInput": _of_one(depthwise, 0),
     "Dilation2DBackpropFilter": _of_one(dilation, 1, by_shape=False),
     "Dilation2DBackpropInput": _of_one(dilation, 0, by_shape=False),
     "EluGrad": _of_output(lambda y: _where(y < 0, y + 1, _ones(y))),
+    "FusedBatchNormGrad": _batch_norm_grad,
     "FusedBatchNormGradV2": _batch_norm_grad,
     "FusedBatchNormGradV3": _batch_norm_grad,
     "Inv": lambda name, inputs, attrs: public_function("math.reciprocal")(inputs[0], name),

@@ -16,6 +16,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import get, public_function
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.graphdef.import_values import fixed
+from fastgraph.ops.arguments import known_value
 from fastgraph.ops.elementwise import maximum
 from fastgraph.ops.families import bind_named
 from fastgraph.ops.gathering import gather
@@ -29,6 +30,13 @@ class TensorList(NamedTuple):
 
     elements: Any
     size: Any
+
+
+class UnevenList(NamedTuple):
+    """Parts of a tensor that are not alike, which can only be read: the tensor, and how long each is, i64[n]."""
+
+    rows: Any
+    lengths: Any
 
 
 def _element(tensor: object) -> Shape:
@@ -73,6 +81,10 @@ def _push(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _get_item(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    if isinstance(inputs[0], UnevenList):
+        (rows, lengths), index = inputs[0], inputs[1]
+        begin = public_function("cumsum")(lengths, exclusive=True)[index]
+        return rows[begin : begin + lengths[index]]
     (elements, size), index, *_ = inputs
     return bind_named(name, get("list_get"), (elements, index, size), {})
 
@@ -81,6 +93,12 @@ def _pop(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     elements, size = inputs[0]
     last = size - 1
     return TensorList(elements, last), bind_named(name, get("list_get"), (elements, last, size), {})
+
+
+def _length(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    held = inputs[0]
+    size = shape_of(held.lengths)[0] if isinstance(held, UnevenList) else held.size
+    return public_function("identity")(size, name=name)
 
 
 def _resize(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -119,6 +137,8 @@ def _gather(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _concat(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    if isinstance(inputs[0], UnevenList):
+        return public_function("identity")(inputs[0].rows, name=name), inputs[0].lengths
     rows = _filled(inputs[0])
     sizes = shape_of(rows, out_type=dtypes.int64)
     tensor = reshape(rows, concat([sizes[:1] * sizes[1:2], sizes[2:]], 0), name=name)
@@ -126,25 +146,70 @@ def _concat(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _scatter(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    tensor, indices, _, number = inputs
+    tensor, indices, _, *number = inputs
     most = public_function("reduce_max")(indices) + 1
-    size = maximum(most, number)
+    size = maximum(most, *number) if number else most
     dims = concat([reshape(size, [1]), shape_of(tensor)[1:]], 0)
     return TensorList(public_function("scatter_nd")(reshape(indices, [-1, 1]), tensor, dims, name=name), size)
 
 
+def _scatter_into(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Elements of a list replaced, which grows where they lie behind its end."""
+    (elements, size), tensor, indices = inputs
+    if elements.aval.shape is None or None in elements.aval.shape[1:]:  # the first element says their shape
+        if indices.shape.num_elements() == 0:
+            return TensorList(elements, size)
+        elements = _put(name, "list_push", elements, indices[0], tensor[0])
+    size = maximum(size, public_function("reduce_max")(concat([indices, convert([-1], dtypes.int32)], 0)) + 1)
+    elements = bind_named(None, get("list_grow"), (elements, size - 1), {})
+    places = reshape(indices, [-1, 1])
+    return TensorList(public_function("tensor_scatter_nd_update")(elements, places, tensor, name=name), size)
+
+
+def _split(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """A list of parts of a tensor along its first axis, which are as long as `lengths` say."""
+    tensor, _, lengths = inputs
+    known = known_value(lengths)
+    if known is not None and len({*np.ravel(known).tolist()}) == 1:
+        n, each = len(known), int(known[0])
+        dims = concat([convert([n, each], dtypes.int32), shape_of(tensor)[1:]], 0)
+        return TensorList(reshape(tensor, dims, name=name), convert(n, dtypes.int32))
+    total = public_function("cast")(shape_of(tensor)[0], lengths.dtype)
+    public_function("debugging.assert_equal")(
+        public_function("reduce_sum")(lengths), total,
+        "Invalid values for 'lengths' when performing TensorListSplit: they do not add up to the tensor's rows",
+    )  # fmt: skip
+    return UnevenList(tensor, lengths)
+
+
+def _joined_lists(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    first, second = inputs
+    rows = concat([_filled(first), _filled(second)], 0)
+    return TensorList(rows, first.size + second.size)
+
+
+def _element_shape(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return shape_of(inputs[0].elements, out_type=attrs.get("shape_type", dtypes.int32))[1:]
+
+
 LISTS: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "EmptyTensorList": _empty,
+    "TensorListConcat": _concat,
+    "TensorListConcatLists": _joined_lists,
     "TensorListConcatV2": _concat,
+    "TensorListElementShape": _element_shape,
     "TensorListFromTensor": _from_tensor,
     "TensorListGather": _gather,
     "TensorListGetItem": _get_item,
-    "TensorListLength": lambda name, inputs, attrs: public_function("identity")(inputs[0].size, name=name),
+    "TensorListLength": _length,
     "TensorListPopBack": _pop,
     "TensorListPushBack": _push,
     "TensorListReserve": _reserve,
     "TensorListResize": _resize,
+    "TensorListScatter": _scatter,
+    "TensorListScatterIntoExistingList": _scatter_into,
     "TensorListScatterV2": _scatter,
     "TensorListSetItem": _set_item,
+    "TensorListSplit": _split,
     "TensorListStack": _stack,
 }

@@ -13,8 +13,7 @@ import numpy as np
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.conversion import constant
 from fastgraph.core.registry import get, public_function
-from fastgraph.core.tape.gradient_tape import GradientTape
-from fastgraph.core.tensor import Tensor, convert, current_trace
+from fastgraph.core.tensor import convert
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_arrays import ARRAY_VARIANTS, ARRAYS
 from fastgraph.graphdef.import_gradients import (
@@ -31,11 +30,14 @@ from fastgraph.graphdef.import_gradients import (
     dilation,
     local_response,
 )
+from fastgraph.graphdef.import_images import IMAGES
 from fastgraph.graphdef.import_lists import LISTS
 from fastgraph.graphdef.import_random import RANDOM
 from fastgraph.graphdef.import_raw_ops import RAW_OP_IMPORTS
 from fastgraph.graphdef.import_records import RECORDS
 from fastgraph.graphdef.import_recurrent import RECURRENT
+from fastgraph.graphdef.import_slices import slice_gradient, slice_update, sliced
+from fastgraph.graphdef.import_sparse import SPARSE
 from fastgraph.graphdef.import_strings import STRINGS
 from fastgraph.graphdef.import_values import fixed
 from fastgraph.ops import joining, matmul, movement, nn_ops, padding
@@ -50,59 +52,6 @@ def _batched(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     x, y = inputs
     adjoint_x, adjoint_y = attrs.get("adj_x", False), attrs.get("adj_y", False)
     return matmul.matmul(x, y, adjoint_a=adjoint_x, adjoint_b=adjoint_y, name=name)
-
-
-def _slice(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    key = _key(name, inputs[1:], attrs)
-    trace: Any = current_trace()
-    if trace is not None:
-        trace.node_name = name
-    return inputs[0][key]
-
-
-def _slice_grad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    shape, *positions, dy = inputs
-    tape = GradientTape()
-    with tape:
-        x = public_function("zeros")(shape, dy.dtype)
-        tape.watch(x)
-        y = x[_key(name, positions, attrs)]
-    return tape.gradient(y, x, output_gradients=dy)
-
-
-def _key(name: str, inputs: list[Any], attrs: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the key in the brackets of x[...], from begin, end, strides and the masks."""
-    begin, end, strides = inputs
-    masks = {key: attrs.get(f"{key}_mask", 0) for key in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")}
-    steps = fixed(strides, f"Node '{name}': the strides")
-    starts, ends = _entries(begin, len(steps)), _entries(end, len(steps))
-    key: list[Any] = []
-    for i, step in enumerate(steps):
-        bit = 1 << i
-        if masks["ellipsis"] & bit:
-            key.append(Ellipsis)
-        elif masks["new_axis"] & bit:
-            key.append(None)
-        elif masks["shrink_axis"] & bit:
-            key.append(starts[i])
-        else:
-            first = None if masks["begin"] & bit else starts[i]
-            last = None if masks["end"] & bit else ends[i]
-            key.append(slice(first, last, int(step)))
-    return tuple(key)
-
-
-def _entries(vector: Tensor, n: int) -> list[Any]:
-    """The numbers of a vector: ints where they are known, else tensors."""
-    known = known_value(vector)
-    if known is not None:
-        return [int(number) for number in np.array(known)]
-    found = []
-    for i in range(n):
-        part = vector[i]
-        number = known_value(part)
-        found.append(part if number is None else int(number))
-    return found
 
 
 class Broadcast(NamedTuple):
@@ -194,6 +143,16 @@ def _concat_offset(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return found
 
 
+def _values_alone(function: str, n: int, **said: Any) -> Callable[[str, list[Any], dict[str, Any]], Any]:
+    """A factorisation of which only the values are wanted; the n vectors or matrices besides are empty."""
+
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        empty = public_function("zeros")([0], attrs.get("Tout", inputs[0].dtype))
+        return [public_function(function)(inputs[0], **said, name=name), *[empty] * n]
+
+    return make
+
+
 _TRANSFORMS = [kind + n for kind in ("FFT", "IFFT", "RFFT", "IRFFT") for n in ("", "2D", "3D")]
 #: Types that no row has.
 COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
@@ -215,6 +174,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "LRN": local_response,
     "ListDiff": _list_diff,
     "LowerBound": _search("left"),
+    "MatrixDiagV2": lambda name, inputs, attrs: _matrix_diag(name, inputs, {"align": "LEFT_LEFT"}),
     "MatrixDiagV3": _matrix_diag,
     "MaxPool3D": MAX_POOL_3D,
     "Pad": _pad,
@@ -232,26 +192,32 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
         inputs[1], attrs["num_split"], int(fixed(inputs[0], f"Node '{name}': the axis")), name=name
     ),
     "SqrtGrad": _slope(lambda y: 0.5 / y),
-    "StridedSlice": _slice,
+    "StridedSlice": sliced,
     "TanhGrad": _slope(lambda y: 1 - y * y),
     "Unique": _public("unique", "out_idx"),
     "UniqueWithCounts": _public("unique_with_counts", "out_idx"),
     "UpperBound": _search("right"),
-    "StridedSliceGrad": _slice_grad,
+    "StridedSliceGrad": slice_gradient,
+    "TensorStridedSliceUpdate": slice_update,
     **{name: _public(f"signal.{name.lower()}") for name in _TRANSFORMS},
     **ARRAYS,
     **GRADIENTS,
+    **IMAGES,
     **LISTS,
     **RANDOM,
     **RECORDS,
     **RAW_OP_IMPORTS,
     **RECURRENT,
+    **SPARSE,
     **STRINGS,
 }
 
 #: Types that a row has, for the attributes that it does not.
 VARIANTS: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "Conv2D": CONV2D,
+    "Eig": _values_alone("linalg.eigvals", 1),
+    "SelfAdjointEigV2": _values_alone("linalg.eigvalsh", 1),
+    "Svd": _values_alone("linalg.svd", 2, compute_uv=False),
     "Conv3D": CONV3D,
     "PadV2": lambda name, inputs, attrs: public_function("pad")(
         inputs[0], inputs[1], constant_values=inputs[2], name=name

@@ -13,9 +13,19 @@ from fastgraph.ops.arguments import extents
 from fastgraph.ops.creation import ones
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.joining import concat
-from fastgraph.ops.random_distributions import random_gamma
+from fastgraph.ops.random_distributions import binomial_of, random_gamma
 from fastgraph.ops.random_ops import categorical_of, shuffled, standard_normal, truncated_of, uniform_of
-from fastgraph.ops.random_states import REPLAY, RESERVED, Source, as_vector, draw, generators, numbers, state_of_seed
+from fastgraph.ops.random_states import (
+    REPLAY,
+    RESERVED,
+    Held,
+    Source,
+    as_vector,
+    draw,
+    generators,
+    numbers,
+    state_of_seed,
+)
 
 
 class _Keyed(Source):
@@ -61,6 +71,10 @@ def _own(attrs: dict[str, Any]) -> Source:
     return generators.with_seeds(attrs.get("seed", 0), attrs.get("seed2", 0))
 
 
+#: The dtypes of whole numbers of a kind where an operation does not say them.
+_WHOLE = {"bits": dtypes.uint64, "int": dtypes.int64, "binomial": dtypes.int64}
+
+
 def _uniform(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return numbers(_own(attrs), extents(inputs[0]), "unit", attrs["dtype"])
 
@@ -94,7 +108,7 @@ def _keys(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 def _keyed(kind: str) -> Callable[[str, list[Any], dict[str, Any]], Any]:
     def made(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-        size, dtype = extents(inputs[0]), attrs.get("dtype", dtypes.float32)
+        size, dtype = extents(inputs[0]), attrs.get("dtype", _WHOLE.get(kind, dtypes.float32))
         source = _Keyed(*inputs[1:3])
         if kind == "bits":
             return cast(numbers(source, size, kind, dtypes.as_dtype(f"uint{8 * dtype.size}")), dtype)
@@ -110,12 +124,44 @@ def _keyed_truncated(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any
 
 def _keyed_int(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     size, key, counter, _, low, high = inputs
-    return uniform_of(_Keyed(key, counter), extents(size), low, high, attrs["dtype"], "StatelessRandomUniformInt", name)
+    return uniform_of(_Keyed(key, counter), extents(size), low, high, low.dtype, "StatelessRandomUniformInt", name)
 
 
 def _keyed_gamma(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     size, key, counter, _, shapes = inputs
     return random_gamma(_Keyed(key, counter).begin, as_vector(extents(size)), shapes)
+
+
+def _held(kind: str) -> Callable[[str, list[Any], dict[str, Any]], Any]:
+    """Numbers of a generator's state, which goes on: the generator, perhaps its algorithm, the shape."""
+
+    def made(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        source, size = Held(inputs[0]), extents(inputs[min(len(inputs) - 1, 2)])
+        dtype = attrs.get("dtype", _WHOLE.get(kind, dtypes.float32))
+        if kind == "bits":
+            return cast(numbers(source, size, kind, dtypes.as_dtype(f"uint{8 * dtype.size}")), dtype)
+        if kind == "int":
+            return uniform_of(source, size, *inputs[3:], dtype, "StatefulUniformInt", name)
+        if kind == "binomial":
+            return binomial_of(source, inputs[2], *inputs[3:], dtype)
+        if kind == "truncated":
+            return truncated_of(source, size, 0.0, 1.0, dtype, name)
+        return numbers(source, size, "unit", dtype) if kind == "unit" else standard_normal(source, size, dtype)
+
+    return made
+
+
+def _skipped(name: str, inputs: list[Any], attrs: dict[str, Any]) -> None:
+    draw(inputs[0], cast(inputs[2], dtypes.int64))
+
+
+def _keyed_shuffle(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return shuffled(_Keyed(*inputs[1:3]), inputs[0], name)
+
+
+def _full_range(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    size, seed = inputs
+    return _keyed("bits")(name, [size, *_keys(name, [seed], attrs)], attrs)
 
 
 def _drawn(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -130,6 +176,13 @@ RANDOM: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "RandomUniform": _uniform,
     "RandomUniformInt": _uniform_int,
     "RngReadAndSkip": _drawn,
+    "RngSkip": _skipped,
+    "StatefulRandomBinomial": _held("binomial"),
+    **dict.fromkeys(("StatefulStandardNormal", "StatefulStandardNormalV2"), _held("normal")),
+    "StatefulTruncatedNormal": _held("truncated"),
+    "StatefulUniform": _held("unit"),
+    "StatefulUniformFullInt": _held("bits"),
+    "StatefulUniformInt": _held("int"),
     "StatelessRandomGetAlg": lambda name, inputs, attrs: cast(ones([]), dtypes.int32),
     "StatelessRandomGetKeyCounter": _keys,
     "StatelessRandomGetKeyCounterAlg": lambda name, inputs, attrs: (
@@ -137,6 +190,8 @@ RANDOM: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
         cast(ones([]), dtypes.int32),
     ),
     "StatelessRandomGammaV3": _keyed_gamma,
+    "StatelessRandomUniformFullInt": _full_range,
+    "StatelessShuffle": _keyed_shuffle,
     "StatelessTruncatedNormalV2": _keyed_truncated,
     "StatelessRandomNormalV2": _keyed("normal"),
     "StatelessRandomUniformFullIntV2": _keyed("bits"),

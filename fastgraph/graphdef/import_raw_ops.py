@@ -11,7 +11,7 @@ from fastgraph.api.namespaces import resolve
 from fastgraph.composites import ctc_decoders, sparse_sets
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
-from fastgraph.core.base.dtype import as_dtype, int32, uint8, uint64
+from fastgraph.core.base.dtype import as_dtype, uint8, uint64
 from fastgraph.core.conversion import constant
 from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.errors import NotFoundError
@@ -135,107 +135,6 @@ def _windows_by_tensors(op: str) -> Make:
     return make
 
 
-# ---- sparse tensors and sets
-
-
-def _parts(x: Any) -> list[Any]:
-    return [x.indices, x.values, x.dense_shape]
-
-
-def _sparse_join(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    n = len(inputs) // 3
-    tensors = [SparseTensor(inputs[i], inputs[n + i], inputs[2 * n + i]) for i in range(n)]
-    return _parts(_call("sparse.concat", attrs["concat_dim"], tensors))
-
-
-def _sparse_split(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    axis = int(fixed(inputs[0], f"Node '{name}': the axis"))
-    found = _call("sparse.split", SparseTensor(*inputs[1:]), attrs["num_split"], axis)
-    return [part for parts in zip(*map(_parts, found), strict=True) for part in parts]
-
-
-def _sparse_reduced(function: str, *, sparse: bool = True) -> Make:
-    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-        axes = fixed(inputs[3], f"Node '{name}': the axes").tolist()
-        keep = attrs.get("keep_dims", False)
-        found = _call(function, SparseTensor(*inputs[:3]), axes, keep, output_is_sparse=sparse)
-        return _parts(found) if sparse else found
-
-    return make
-
-
-def _sparse_plus(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """The sparse tensor's values with what a dense one, broadcast, has in their places added."""
-    indices, values, shape, dense = inputs
-    return values + _call("gather_nd", _call("broadcast_to", dense, shape), indices)
-
-
-_SET_OPERATIONS = {"intersection": "intersection", "union": "union", "a-b": "difference", "b-a": "difference"}
-
-
-def _set_operation(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """Two sets in each row, dense or sparse."""
-    how = attrs["set_operation"].lower()
-    if how not in _SET_OPERATIONS:
-        raise invalid(f"Invalid set_operation {how}.")
-    n = len(inputs)
-    first = inputs[0] if n < 6 else SparseTensor(*inputs[:3])
-    second = inputs[1] if n == 2 else SparseTensor(*inputs[-3:])
-    said: dict[str, Any] = {"aminusb": how == "a-b"} if "-" in how else {}
-    found = _call(
-        f"sets.{_SET_OPERATIONS[how]}", first, second, validate_indices=attrs.get("validate_indices", True), **said
-    )
-    return _parts(found)
-
-
-def _segment_gradient(how: str) -> Make:
-    """The gradient to the rows that were gathered into segments: each row gets its segments' gradients."""
-
-    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-        dy, indices, segments, rows = inputs
-        parts = _call("gather", dy, segments)
-        if how != "sum":
-            ones = _call("ones_like", cast(segments, dy.dtype))
-            count = _call("gather", _call("math.unsorted_segment_sum", ones, segments, _call("shape", dy)[0]), segments)
-            count = _call("sqrt", count) if how == "sqrt_n" else count
-            dims = _call("concat", [_call("shape", count), _call("ones", [_call("rank", dy) - 1], int32)], 0)
-            parts = parts / _call("reshape", count, dims)
-        return _call("math.unsorted_segment_sum", parts, indices, rows)
-
-    return make
-
-
-def _filled_rows_gradient(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """Gradients of the values that were there, and of the default, which is the sum over those that were put in."""
-    places, dy = inputs
-    for what, each in (("reverse_index_map", places), ("grad_values", dy)):
-        if each.shape.rank not in (None, 1):
-            raise invalid(f"{what} must be a vector, got shape {each.shape}")
-    found = _call("gather", dy, places)
-    return found, _call("reduce_sum", dy) - _call("reduce_sum", found)
-
-
-def _counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """Return how often each number is there, of the rows of a sparse or ragged tensor."""
-    *given, size, weights = inputs
-    x: Any
-    x = SparseTensor(*given) if len(given) == 3 else RaggedTensor.from_row_splits(given[1], given[0], validate=False)
-    binary, held = attrs.get("binary_output", False), None
-    if weights.shape.num_elements() != 0 and not binary:  # whether a number is there has no weight
-        held = x.with_values(_call("reshape", weights, [-1]))
-    rows = len(given) == 2 or given[2].shape.num_elements() == 2
-    return _call("math.bincount", x, held, size, size, weights.dtype, axis=-1 if rows else None, binary_output=binary)
-
-
-def _sparse_counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """Counts of each number, of a vector or of the rows of a matrix, where it is there at all."""
-    values, weights = inputs
-    limits = {key: None if attrs.get(key, -1) < 0 else attrs[key] for key in ("minlength", "maxlength")}
-    held = None if weights.shape.num_elements() == 0 else weights
-    axis = 0 if values.shape.rank == 1 else -1
-    return _parts(_call("sparse.bincount", values, held, axis, **limits, binary_output=attrs["binary_output"]))
-
-
 # ---- text, paths, labels
 
 
@@ -268,7 +167,7 @@ def _shard_name(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 def _greedy(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     merge, blank = attrs.get("merge_repeated", False), attrs.get("blank_index", -1)
     (decoded,), score = _call("nn.ctc_greedy_decoder", *inputs, merge_repeated=merge, blank_index=blank)
-    return [*_parts(decoded), score]
+    return [decoded.indices, decoded.values, decoded.dense_shape, score]
 
 
 def _loss(name: str, inputs: list[Any], attrs: dict[str, Any]) -> list[Any]:
@@ -330,9 +229,6 @@ RAW_OP_IMPORTS: dict[str, Make] = {
     "CTCLoss": _loss,
     "Concat": lambda name, inputs, attrs: _call("concat", inputs[1:], inputs[0], name=name),
     "DataFormatDimMap": _dim_map,
-    "DenseCountSparseOutput": _sparse_counts,
-    "DenseToDenseSetOperation": _set_operation,
-    "DenseToSparseSetOperation": _set_operation,
     "Div": _quotient,
     "DrawBoundingBoxes": lambda name, inputs, attrs: _call("image.draw_bounding_boxes", *inputs, None, name=name),
     "EncodeJpegVariableQuality": lambda name, inputs, attrs: _call(
@@ -349,23 +245,9 @@ RAW_OP_IMPORTS: dict[str, Make] = {
     "QuantizeAndDequantizeV3": _per_slice("quantization.quantize_and_dequantize"),
     "QuantizeAndDequantizeV4": _per_slice("quantization.quantize_and_dequantize_v2"),
     "QuantizedConcat": _joined_steps,
-    "RaggedBincount": _counts,
     "ShardedFilename": _shard_name,
-    "SparseBincount": _counts,
-    "SparseConcat": _sparse_join,
     "SparseCross": _crossed,
     "SparseCrossV2": _crossed_texts,
-    "SparseDenseCwiseAdd": _sparse_plus,
-    "SparseFillEmptyRowsGrad": _filled_rows_gradient,
-    "SparseReduceMax": _sparse_reduced("sparse.reduce_max", sparse=False),
-    "SparseReduceMaxSparse": _sparse_reduced("sparse.reduce_max"),
-    "SparseReduceSum": _sparse_reduced("sparse.reduce_sum", sparse=False),
-    "SparseReduceSumSparse": _sparse_reduced("sparse.reduce_sum"),
-    "SparseSegmentMeanGrad": _segment_gradient("mean"),
-    "SparseSegmentSqrtNGrad": _segment_gradient("sqrt_n"),
-    "SparseSegmentSumGrad": _segment_gradient("sum"),
-    "SparseSplit": _sparse_split,
-    "SparseToSparseSetOperation": _set_operation,
     "ToBool": _truth,
     "UnicodeDecode": _decoded(False),
     "UnicodeDecodeWithOffsets": _decoded(True),

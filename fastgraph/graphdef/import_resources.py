@@ -19,6 +19,7 @@ from fastgraph.core.registry import get, public_function
 from fastgraph.core.tensor import Tensor, convert, init_scope
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_calls import Library
+from fastgraph.graphdef.import_slices import slice_update
 from fastgraph.graphdef.import_values import fixed, fixed_text
 from fastgraph.graphdef.op_table import Dims
 from fastgraph.ops.families import bind_named
@@ -109,6 +110,18 @@ def _scaled(function: str) -> Make:
         return _assign(cell, public_function("tensor_scatter_nd_update")(value, places, rows), name)
 
     return make
+
+
+def _slice_assigned(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return _assign(inputs[0], slice_update(name, [_read(inputs[0]), *inputs[1:]], attrs), name)
+
+
+def _counted(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Return the number in a Variable, which goes on by one up to a limit."""
+    value = _read(inputs[0])
+    public_function("debugging.assert_less")(value, constant(attrs["limit"], value.dtype), "Reached limit of the count")
+    _assign(inputs[0], value + 1)
+    return value
 
 
 def _nothing(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -243,6 +256,37 @@ def _ftrl_v2(
     return _ftrl(var, squares, linear, gradient, rate, l1, l2, power, multiply_linear_by_lr, shrinkage)
 
 
+def _shrunk(moved: Tensor, rate: Tensor, l1: Tensor, l2: Tensor) -> Any:
+    """Return what is nearest to `moved` when its size and its square cost something."""
+    size = public_function("maximum")(public_function("abs")(moved) - rate * l1, 0.0)
+    return public_function("sign")(moved) * size / (1 + l2 * rate)
+
+
+def _proximal(var: Tensor, rate: Tensor, l1: Tensor, l2: Tensor, gradient: Tensor) -> list[Any]:
+    return [_shrunk(var - rate * gradient, rate, l1, l2)]
+
+
+def _proximal_adagrad(
+    var: Tensor, squares: Tensor, rate: Tensor, l1: Tensor, l2: Tensor, gradient: Tensor
+) -> list[Any]:
+    squares = squares + gradient * gradient
+    rate = rate * public_function("math.rsqrt")(squares)
+    return [_shrunk(var - rate * gradient, rate, l1, l2), squares]
+
+
+def _by_sign(weight: Callable[[Any, Any], Any]) -> Callable[..., list[Any]]:
+    """A rule whose step is larger where the gradient has the sign of its mean."""
+
+    def rule(
+        var: Tensor, m: Tensor, rate: Tensor, alpha: Tensor, decay: Tensor, beta: Tensor, gradient: Tensor
+    ) -> list[Any]:
+        m = m * beta + gradient * (1 - beta)
+        agree = decay * public_function("sign")(gradient) * public_function("sign")(m)
+        return [var - rate * weight(alpha, agree) * gradient, m]
+
+    return rule
+
+
 def _updated(rule: Callable[..., list[Any]], n_slots: int, place: int | None) -> Make:
     """`place`: that of the gradient among the inputs that are no resources, if `indices` follow it."""
 
@@ -280,16 +324,20 @@ _DENSE: dict[str, tuple[Callable[..., list[Any]], int, int]] = {
     "AdagradV2": (_adagrad_v2, 1, 2),
     "Adam": (_adam, 2, 6),
     "AdamWithAmsgrad": (_amsgrad, 3, 6),
+    "AddSign": (_by_sign(lambda alpha, agree: alpha + agree), 1, 4),
     "CenteredRMSProp": (_centered, 3, 4),
     "Ftrl": (_ftrl, 2, 0),
     "FtrlV2": (_ftrl_v2, 2, 0),
     "GradientDescent": (_descent, 0, 1),
     "KerasMomentum": (_keras_momentum, 1, 1),
     "Momentum": (_momentum, 1, 1),
+    "PowerSign": (_by_sign(lambda base, agree: public_function("exp")(base * agree)), 1, 4),
+    "ProximalAdagrad": (_proximal_adagrad, 1, 3),
+    "ProximalGradientDescent": (_proximal, 0, 3),
     "RMSProp": (_rms, 2, 4),
 }
 _OF_ROWS = ("Adadelta", "Adagrad", "AdagradV2", "CenteredRMSProp", "Ftrl", "FtrlV2", "KerasMomentum", "Momentum",
-            "RMSProp")  # fmt: skip
+            "ProximalAdagrad", "ProximalGradientDescent", "RMSProp")  # fmt: skip
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Tables
@@ -353,6 +401,7 @@ RESOURCES: dict[str, Make] = {
     "DestroyResourceOp": _nothing,
     "VarIsInitializedOp": lambda library, name, inputs, attrs: convert(np.True_),
     "VariableShape": _shape,
+    "ResourceCountUpTo": _counted,
     "ResourceGather": _gather,
     "ResourceGatherNd": _gather_nd,
     **{f"ResourceScatter{kind}": _scatter(function, of_rows=True) for kind, function in
@@ -361,6 +410,7 @@ RESOURCES: dict[str, Make] = {
        (("Add", "add"), ("Sub", "sub"), ("Min", "min"), ("Max", "max"), ("Update", "update"))},
     "ResourceScatterDiv": _scaled("divide"),
     "ResourceScatterMul": _scaled("multiply"),
+    "ResourceStridedSliceAssign": _slice_assigned,
     **{f"ResourceApply{kind}": _updated(rule, n, None) for kind, (rule, n, _) in _DENSE.items()},
     **{f"ResourceSparseApply{kind}": _updated(*_DENSE[kind]) for kind in _OF_ROWS},
     **dict.fromkeys(("AnonymousHashTable", "HashTableV2"), _table(is_fixed=True)),

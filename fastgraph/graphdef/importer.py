@@ -29,7 +29,7 @@ from fastgraph.graphdef import import_datasets, raw_ops
 from fastgraph.graphdef.graph_view import Graph
 from fastgraph.graphdef.import_calls import OPENING_FILES, CustomGradient, Library
 from fastgraph.graphdef.import_datasets import Held
-from fastgraph.graphdef.import_lists import TensorList
+from fastgraph.graphdef.import_lists import TensorList, UnevenList
 from fastgraph.graphdef.import_ops import COMPOSITES, VARIANTS, Broadcast, sum_over_broadcast
 from fastgraph.graphdef.import_random import seeded
 from fastgraph.graphdef.import_resources import RESOURCES
@@ -148,7 +148,7 @@ def _full(name: str) -> str:
 RESOURCE = Enum("DT_RESOURCE")
 #: Attributes that are types alone: what they are read as does not depend on what is known of the inputs.
 _PLAIN = frozenset({"T", "Tidx", "Treal", "Tcomplex"})
-_OWN = (TensorList, Broadcast, Table, Cell, Held)  # what is no tensor here
+_OWN = (TensorList, UnevenList, Broadcast, Table, Cell, Held)  # what is no tensor here
 _OLD_LOOPS = frozenset({"Enter", "Exit", "Merge", "NextIteration", "RefSwitch", "Switch"})
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -361,7 +361,7 @@ class Body:
 
     def _results(self, node: Message, given: list[str], attrs: dict[str, Any]) -> Any:
         name, op = node.name, node.op
-        if op == "Identity" and isinstance(held := self.lazy(given[0]), TensorList | Table | Cell | Held):
+        if op == "Identity" and isinstance(held := self.lazy(given[0]), TensorList | UnevenList | Table | Cell | Held):
             return held
         if op == "PrintV2" and given[0].partition(":")[0] in self.texts:
             return self._print(given[0].partition(":")[0], attrs)
@@ -449,7 +449,7 @@ def _aval(tensor: Tensor) -> Aval:
     """Return what is known of a tensor, its value too."""
     if isinstance(tensor, Cell):
         return Aval(dtypes.resource, ())
-    if isinstance(tensor, TensorList | Held):
+    if isinstance(tensor, TensorList | UnevenList | Held):
         return Aval(dtypes.variant, ())
     if isinstance(tensor, Table):
         return Aval(dtypes.resource, ())

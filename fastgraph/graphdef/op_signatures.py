@@ -254,6 +254,8 @@ FusedBatchNorm FusedBatchNormV2 y:T batch_mean:U batch_variance:U reserve_space_
 FusedBatchNormGrad FusedBatchNormGradV2 x_backprop:T scale_backprop:U offset_backprop:U reserve_space_3:U
   reserve_space_4:U
 FusedBatchNormGradV3 x_backprop:T scale_backprop:U offset_backprop:U reserve_space_4:U reserve_space_5:U
+GRUBlockCell r:T u:T c:T h:T
+LSTMBlockCell i:T cs:T f:T o:T ci:T co:T h:T
 ListDiff out:T idx:out_idx
 ParseExample sparse_indices:Nsparse*int64 sparse_values:*sparse_types sparse_shapes:Nsparse*int64 dense_values:*Tdense
 ParseSequenceExampleV2 context_sparse_indices:Ncontext_sparse*int64 context_sparse_values:*context_sparse_types
@@ -266,15 +268,29 @@ ParseSequenceExampleV2 context_sparse_indices:Ncontext_sparse*int64 context_spar
   feature_list_ragged_inner_splits:*feature_list_ragged_split_types
 ParseSingleExample sparse_indices:num_sparse*int64 sparse_values:*sparse_types sparse_shapes:num_sparse*int64
   dense_values:*Tdense
+RaggedCountSparseOutput output_indices:int64 output_values:output_type output_dense_shape:int64
+RaggedCross output_values:out_values_type output_row_splits:out_row_splits_type
 RaggedGather output_nested_splits:OUTPUT_RAGGED_RANK*Tsplits output_dense_values:Tvalues
 RaggedRange rt_nested_splits:Tsplits rt_dense_values:T
 RaggedTensorToSparse sparse_indices:int64 sparse_values:T sparse_dense_shape:int64
+SampleDistortedBoundingBox begin:T size:T bboxes:float32
+SampleDistortedBoundingBoxV2 begin:T size:T bboxes:float32
 ShapeN output:N*out_type
+SparseAddGrad a_val_grad:T b_val_grad:T
+SparseCountSparseOutput output_indices:int64 output_values:output_type output_dense_shape:int64
 SparseFillEmptyRows output_indices:int64 output_values:T empty_row_indicator:bool reverse_index_map:int64
 SparseReorder output_indices:int64 output_values:T
 SparseReshape output_indices:int64 output_shape:int64
+SparseSegmentMeanGradV2 output:T sorted_unique_indices:Tidx
+SparseSegmentSqrtNGradV2 output:T sorted_unique_indices:Tidx
+SparseSegmentSumGradV2 output:T sorted_unique_indices:Tidx
 StatelessRandomGetKeyCounterAlg key:uint64 counter:uint64 alg:int32
+TensorListConcatLists output:variant
+TensorListElementShape element_shape:shape_type
+TensorListScatter TensorListScatterIntoExistingList TensorListSplit output_handle:variant
+StatelessSampleDistortedBoundingBox begin:T size:T bboxes:float32
 StringNGrams ngrams:string ngrams_splits:Tsplits
+TensorListConcat tensor:element_dtype lengths:int64
 TopK values:T indices:int32
 Unique UniqueV2 y:T idx:out_idx
 UniqueWithCountsV2 y:T idx:out_idx count:out_idx

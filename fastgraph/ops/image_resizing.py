@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,16 @@ from fastgraph.core.base.dtype import float32, int32, int64
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor, class_has
 from fastgraph.ops.arguments import as_tensor, has_dtype, of_dtypes, static_int, whole
-from fastgraph.ops.comparison import equal, greater_equal, less, less_equal, logical_and
+from fastgraph.ops.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+)
 from fastgraph.ops.creation import range_
 from fastgraph.ops.deferred_calls import of_known_ranks
 from fastgraph.ops.elementwise import abs, cast, maximum, minimum, select, zeros_like_p
@@ -96,19 +105,55 @@ def _cubic(near: tuple[float, ...], far: tuple[float, ...]) -> Callable[[Any], A
     return weight
 
 
+def _box(x: Tensor) -> Any:
+    edge = select(equal(x, 0.5), zeros_like_p(x) + 0.5, zeros_like_p(x))
+    return select(less(x, 0.5), zeros_like_p(x) + 1.0, edge)
+
+
 #: Kernel of each method that takes pixels by their distance: (weight, radius).
 _KERNELS: dict[str, tuple[Callable[[Any], Any], float]] = {
     "bilinear": (_triangle, 1.0),
     "bicubic": (_cubic((1.5, -2.5, 0.0, 1.0), (-0.5, 2.5, -4.0, 2.0)), 2.0),
+    "box": (_box, 1.0),
     "gaussian": (_gaussian, 1.5),
+    "lanczos1": (_lanczos(1.0), 1.0),
     "lanczos3": (_lanczos(3.0), 3.0),
     "lanczos5": (_lanczos(5.0), 5.0),
     "mitchellcubic": (_cubic((7 / 6, -2.0, 0.0, 8 / 9), (-7 / 18, 2.0, -10 / 3, 16 / 9)), 2.0),
 }
+_EARLIER_CUBIC = _cubic((1.25, -2.25, 0.0, 1.0), (-0.75, 3.75, -6.0, 3.0))
+_METHODS = _KERNELS.keys() - {"box", "lanczos1"}
+#: What an operation calls methods otherwise.
+_NAMED_OTHERWISE = {"triangle": "bilinear", "keyscubic": "bicubic"}
 
 
 # ---- which pixels of an axis a new one is made of --------------------------------------------------------------------
 # Each method gives places f[new, k], of which some may lie outside, and their weights f[new, k].
+
+
+class Pixels(NamedTuple):
+    """Where TensorFlow 1 lets pixels stand: at their beginnings, or with the first and last ones upon each other."""
+
+    align_corners: bool = False
+    half_pixel_centers: bool = True
+
+
+_CENTERS = Pixels()
+
+
+def _step(old: Tensor | int, new: Tensor | int, at: Pixels) -> Any:
+    """Old pixels from one new one to the next, f[]."""
+    if not at.align_corners or (isinstance(new, int) and new <= 1):
+        return _ratio(old, new)
+    if isinstance(new, int):
+        return _ratio(old - 1, new - 1)
+    return select(greater(new, 1), _ratio(old - 1, maximum(new - 1, 1)), _ratio(old, new))
+
+
+def _places(old: Tensor | int, new: Tensor | int, at: Pixels) -> Any:
+    """Return where new pixels stand among old ones, f[new]."""
+    step = _step(old, new, at)
+    return (_numbers(new) + 0.5) * step - 0.5 if at.half_pixel_centers else _numbers(new) * step
 
 
 def _numbers(n: Tensor | int) -> Any:
@@ -132,17 +177,29 @@ def _inside(pixels: Tensor, old: Tensor | int, weights: Tensor) -> Any:
     return select(there, weights, zeros_like_p(weights))
 
 
-def _by_distance(old: Tensor | int, new: Tensor | int, method: str, antialias: bool) -> tuple[Any, Any]:
-    """Pixels by a kernel of their distance, widened to the new pixels' size by `antialias`."""
+def _by_distance(
+    old: Tensor | int, new: Tensor | int, method: str, antialias: bool, affine: tuple[Any, Any] | None = None
+) -> tuple[Any, Any]:
+    """Pixels by a kernel of their distance, widened to the new pixels' size by `antialias`.
+
+    affine: A scale and a translation of the image, f[] each, where the sizes do not say them.
+    """
     weight, radius = _KERNELS[method]
-    inverse = 1.0 / _ratio(new, old)
+    inverse = 1.0 / (_ratio(new, old) if affine is None else affine[0])
     wide = maximum(inverse, 1.0) if antialias else cast(1.0, float32)
-    place = expand_dims((_numbers(new) + 0.5) * inverse, 1)
+    place = expand_dims((_numbers(new) + 0.5) * inverse - (0.0 if affine is None else affine[1] * inverse), 1)
     last = floor(place + radius * wide - 0.5)
-    most = _most(2 * radius, old, new) if antialias else math.ceil(2 * radius) + 1
+    if antialias and affine is not None:
+        most = cast(ceil(wide * (2 * radius)), int32) + 1
+    else:
+        most = _most(2 * radius, old, new) if antialias else math.ceil(2 * radius) + 1
     pixels = ceil(place - radius * wide - 0.5) + _numbers(most)
     given = weight(abs((pixels + 0.5 - place) * (1.0 / wide)))
-    given = select(less_equal(pixels, last), given, zeros_like_p(given))
+    within = less_equal(pixels, last)
+    if affine is not None:  # nothing is seen from places beside the image
+        beside = logical_or(less(place, 0.0), greater(place, cast(old, float32)))
+        within = logical_and(within, logical_not(beside))
+    given = select(within, given, zeros_like_p(given))
     return pixels, _normalised(_inside(pixels, old, given))
 
 
@@ -151,24 +208,30 @@ def _normalised(weights: Tensor) -> Any:
     return weights / select(greater_equal(abs(total), _LEAST), total, zeros_like_p(total) + 1.0)
 
 
-def _by_table(old: Tensor | int, new: Tensor | int) -> tuple[Any, Any]:
+def _by_table(old: Tensor | int, new: Tensor | int, at: Pixels = _CENTERS) -> tuple[Any, Any]:
     """Four neighbours by the cubic kernel, whose distances go in steps of a table."""
-    place = (_numbers(new) + 0.5) * _ratio(old, new) - 0.5
+    place = _places(old, new, at)
     low = floor(place)
     step = rint((place - low) * _TABLE) * (1.0 / _TABLE)
-    weight, _ = _KERNELS["bicubic"]
     near = np.arange(-1, 3, dtype=np.float32)
-    pixels = expand_dims(low, 1) + near
-    return pixels, _normalised(_inside(pixels, old, weight(abs(expand_dims(step, 1) - near))))
+    pixels, away = expand_dims(low, 1) + near, abs(expand_dims(step, 1) - near)
+    if not at.half_pixel_centers:  # another kernel, and the pixels at the edges stand for those outside
+        return _clamped(pixels, old), _EARLIER_CUBIC(away)
+    weight, _ = _KERNELS["bicubic"]
+    return pixels, _normalised(_inside(pixels, old, weight(away)))
 
 
-def _by_area(old: Tensor | int, new: Tensor | int) -> tuple[Any, Any]:
+def _clamped(pixels: Tensor, old: Tensor | int) -> Any:
+    return maximum(minimum(pixels, cast(old, float32) - 1.0), 0.0)
+
+
+def _by_area(old: Tensor | int, new: Tensor | int, at: Pixels = _CENTERS) -> tuple[Any, Any]:
     """Pixels by the shares of them that a new one covers."""
-    scale = _ratio(old, new)
+    scale = _step(old, new, at)
     first, last = (expand_dims((_numbers(new) + k) * scale, 1) for k in (0.0, 1.0))
     pixels = floor(first) + _numbers(_most(1.0, old, new))
     shares = maximum(minimum(pixels + 1.0, last) - maximum(pixels, first), 0.0) / scale
-    return pixels, _inside(pixels, old, shares)
+    return (_clamped(pixels, old), shares) if at.align_corners else (pixels, _inside(pixels, old, shares))
 
 
 def _weighted(images: Tensor, axis: int, old: Tensor | int, pixels: Tensor, weights: Tensor) -> Any:
@@ -191,8 +254,8 @@ def _product(weights: Tensor, images: Tensor, axis: int) -> Any:
     return reshape(rows, [b, extents_of(rows)[1], w, c])
 
 
-def _bilinear(images: Tensor, axis: int, old: Tensor | int, new: Tensor | int) -> Any:
-    place = (_numbers(new) + 0.5) * _ratio(old, new) - 0.5
+def _bilinear(images: Tensor, axis: int, old: Tensor | int, new: Tensor | int, at: Pixels = _CENTERS) -> Any:
+    place = _places(old, new, at)
     low = floor(place)
     before = cast(maximum(low, 0.0), int32)
     after = minimum(cast(ceil(place), int32), cast(old, int32) - 1)
@@ -201,8 +264,10 @@ def _bilinear(images: Tensor, axis: int, old: Tensor | int, new: Tensor | int) -
     return first + (second - first) * share
 
 
-def _nearest(images: Tensor, axis: int, old: Tensor | int, new: Tensor | int) -> Any:
-    place = cast(floor((_numbers(new) + 0.5) * _ratio(old, new)), int32)
+def _nearest(images: Tensor, axis: int, old: Tensor | int, new: Tensor | int, at: Pixels = _CENTERS) -> Any:
+    place = _numbers(new) + 0.5 if at.half_pixel_centers else _numbers(new)
+    place = place * _step(old, new, at)
+    place = cast(floor(place + 0.5 if at.align_corners else place), int32)
     return gather(images, maximum(minimum(place, cast(old, int32) - 1), 0), axis=axis)
 
 
@@ -294,30 +359,67 @@ def resize(
     if any(isinstance(n, int) and n == 0 for n in sides):
         raise invalid(f"input image must be of non-zero size, got {shape_text(x.shape.as_list())}")
     same = all(isinstance(n, int) for n in sides) and sides[:2] == sides[2:]
-    new = {1: (height, new_height), 2: (width, new_width)}
+    new = {2: (width, new_width), 1: (height, new_height)}
     if method == "nearest":
-        for axis, (old, wanted) in ({} if same else new).items():
-            x = _nearest(x, axis, old, wanted)
+        x = x if same else _by_place(x, new, method, _CENTERS)
     else:
         x = cast(x, float32)
-        weights: Callable[[Any, Any], tuple[Any, Any]]
         if same and method in ("bilinear", "bicubic", "area"):
             pass  # pixels that lie where they lay are as they were
-        elif method == "bilinear" and not antialias:
-            for axis in (2, 1):
-                x = _bilinear(x, axis, *new[axis])
+        elif method == "area" or (method in ("bilinear", "bicubic") and not antialias):
+            x = _by_place(x, new, str(method), _CENTERS)
+        elif method in _METHODS:
+            for axis, (old, wanted) in new.items():
+                x = _weighted(x, axis, old, *_by_distance(old, wanted, str(method), bool(antialias)))
         else:
-            if method == "area":
-                weights = _by_area
-            elif method == "bicubic" and not antialias:
-                weights = _by_table
-            elif method in _KERNELS:
-                weights = lambda old, wanted: _by_distance(old, wanted, method, bool(antialias))
-            else:
-                raise ValueError(f"Resize method is not implemented: {method}")
-            for axis in (2, 1):
-                x = _weighted(x, axis, new[axis][0], *weights(*new[axis]))
+            raise ValueError(f"Resize method is not implemented: {method}")
     return x if is_batch else squeeze(x, axis=[0])
+
+
+def _by_place(x: Tensor, new: dict[int, tuple[Any, Any]], method: str, at: Pixels) -> Any:
+    """Axes resized by one of the methods that know where pixels stand: axis -> (old extent, new one)."""
+    for axis, (old, wanted) in new.items():
+        if method in ("nearest", "bilinear"):
+            x = (_nearest if method == "nearest" else _bilinear)(x, axis, old, wanted, at)
+        else:
+            x = _weighted(x, axis, old, *(_by_table if method == "bicubic" else _by_area)(old, wanted, at))
+    return x
+
+
+def resize_at(images: TensorLike, size: TensorLike, method: str, at: Pixels) -> Any:
+    """Images of another size, whose pixels stand where TensorFlow 1 says. t[b, h, w, c], i32[2] -> f32, nearest: t.
+
+    method: bilinear, nearest, bicubic, area. Raises: as `resize`. Source: tf.raw_ops.ResizeBilinear and its kin.
+    """
+    if at == _CENTERS or (method == "area" and not at.align_corners):
+        return resize(images, size, method)
+    x, _ = as_batch(images)
+    _, height, width, _ = extents_of(x)
+    new_height, new_width = _wanted(size, height, width, False)
+    x = x if method == "nearest" else cast(x, float32)
+    return _by_place(x, {2: (width, new_width), 1: (height, new_height)}, method, at)
+
+
+def scale_and_translate(
+    images: TensorLike, size: TensorLike, scale: TensorLike, translation: TensorLike, kernel: str, antialias: bool
+) -> Any:
+    """Images scaled and moved, as much of them as has a size: t[b, h, w, c], i32[2], f32[2], f32[2] -> f32.
+
+    kernel: lanczos1, lanczos3, lanczos5, gaussian, box, triangle, keyscubic, mitchellcubic. Raises:
+    InvalidArgumentError for other ones. Source: tf.raw_ops.ScaleAndTranslate.
+    """
+    method = _NAMED_OTHERWISE.get(kernel, kernel)
+    if method not in _KERNELS or kernel in _NAMED_OTHERWISE.values():
+        raise invalid(f"Unrecognized kernel type: {kernel} [Op:ScaleAndTranslate]")
+    x, _ = as_batch(images)
+    _, height, width, _ = extents_of(x)
+    new_height, new_width = _wanted(size, height, width, False)
+    scales, moves = (unstack(convert_to_tensor(each, float32), 2) for each in (scale, translation))
+    x = cast(x, float32)
+    for axis, old, new in ((2, width, new_width), (1, height, new_height)):
+        weights = _by_distance(old, new, method, antialias, (scales[axis - 1], moves[axis - 1]))
+        x = _weighted(x, axis, old, *weights)
+    return x
 
 
 def with_pixels(image: TensorLike) -> tuple[Tensor, bool]:

@@ -1,0 +1,221 @@
+"""Types of operations on sparse and ragged tensors: joins, sums, sets, counts, crosses and their gradients.
+
+Rule: as in import_ops.py: a function takes the node's name, its inputs and its attributes, and returns the results.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastgraph.api.namespaces import resolve
+from fastgraph.composites.ragged_tensor import RaggedTensor
+from fastgraph.composites.sparse_sets import ragged_cross, ragged_cross_hashed
+from fastgraph.composites.sparse_tensor import SparseTensor
+from fastgraph.core.base.dtype import float32, int32
+from fastgraph.graphdef.import_arrays import Make
+from fastgraph.graphdef.import_values import fixed
+from fastgraph.ops.elementwise import cast
+from fastgraph.ops.families import invalid
+
+
+def _call(function: str, *args: Any, **kwargs: Any) -> Any:
+    """Call a public function, of ops or of composites."""
+    space, _, last = function.rpartition(".")
+    return resolve(space, last)(*args, **kwargs)
+
+
+def _parts(x: Any) -> list[Any]:
+    return [x.indices, x.values, x.dense_shape]
+
+
+def _sparse_join(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    n = len(inputs) // 3
+    tensors = [SparseTensor(inputs[i], inputs[n + i], inputs[2 * n + i]) for i in range(n)]
+    return _parts(_call("sparse.concat", attrs["concat_dim"], tensors))
+
+
+def _sparse_split(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    axis = int(fixed(inputs[0], f"Node '{name}': the axis"))
+    found = _call("sparse.split", SparseTensor(*inputs[1:]), attrs["num_split"], axis)
+    return [part for parts in zip(*map(_parts, found), strict=True) for part in parts]
+
+
+def _sparse_reduced(function: str, *, sparse: bool = True) -> Make:
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        axes = fixed(inputs[3], f"Node '{name}': the axes").tolist()
+        keep = attrs.get("keep_dims", False)
+        found = _call(function, SparseTensor(*inputs[:3]), axes, keep, output_is_sparse=sparse)
+        return _parts(found) if sparse else found
+
+    return make
+
+
+def _sparse_plus(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """The sparse tensor's values with what a dense one, broadcast, has in their places added."""
+    indices, values, shape, dense = inputs
+    return values + _call("gather_nd", _call("broadcast_to", dense, shape), indices)
+
+
+_SET_OPERATIONS = {"intersection": "intersection", "union": "union", "a-b": "difference", "b-a": "difference"}
+
+
+def _set_operation(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Two sets in each row, dense or sparse."""
+    how = attrs["set_operation"].lower()
+    if how not in _SET_OPERATIONS:
+        raise invalid(f"Invalid set_operation {how}.")
+    n = len(inputs)
+    first = inputs[0] if n < 6 else SparseTensor(*inputs[:3])
+    second = inputs[1] if n == 2 else SparseTensor(*inputs[-3:])
+    said: dict[str, Any] = {"aminusb": how == "a-b"} if "-" in how else {}
+    found = _call(
+        f"sets.{_SET_OPERATIONS[how]}", first, second, validate_indices=attrs.get("validate_indices", True), **said
+    )
+    return _parts(found)
+
+
+def _segment_gradient(how: str, *, of_rows: bool = False) -> Make:
+    """The gradient to the rows that were gathered into segments: each row gets its segments' gradients.
+
+    of_rows: Only of those that were gathered, and which these are, in order.
+    """
+
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        dy, indices, segments, rows = inputs
+        named = None
+        if of_rows:
+            named = _call("sort", _call("unique", indices)[0])
+            indices, rows = _call("searchsorted", named, indices), _call("size", named)
+        parts = _call("gather", dy, segments)
+        if how != "sum":
+            ones = _call("ones_like", cast(segments, dy.dtype))
+            count = _call("gather", _call("math.unsorted_segment_sum", ones, segments, _call("shape", dy)[0]), segments)
+            count = _call("sqrt", count) if how == "sqrt_n" else count
+            dims = _call("concat", [_call("shape", count), _call("ones", [_call("rank", dy) - 1], int32)], 0)
+            parts = parts / _call("reshape", count, dims)
+        found = _call("math.unsorted_segment_sum", parts, indices, rows)
+        return found if named is None else (found, named)
+
+    return make
+
+
+def _filled_rows_gradient(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Gradients of the values that were there, and of the default, which is the sum over those that were put in."""
+    places, dy = inputs
+    for what, each in (("reverse_index_map", places), ("grad_values", dy)):
+        if each.shape.rank not in (None, 1):
+            raise invalid(f"{what} must be a vector, got shape {each.shape}")
+    found = _call("gather", dy, places)
+    return found, _call("reduce_sum", dy) - _call("reduce_sum", found)
+
+
+def _counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Return how often each number is there, of the rows of a sparse or ragged tensor."""
+    *given, size, weights = inputs
+    x: Any
+    x = SparseTensor(*given) if len(given) == 3 else RaggedTensor.from_row_splits(given[1], given[0], validate=False)
+    binary, held = attrs.get("binary_output", False), None
+    if weights.shape.num_elements() != 0 and not binary:  # whether a number is there has no weight
+        held = x.with_values(_call("reshape", weights, [-1]))
+    rows = len(given) == 2 or given[2].shape.num_elements() == 2
+    return _call("math.bincount", x, held, size, size, weights.dtype, axis=-1 if rows else None, binary_output=binary)
+
+
+def _sparse_counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Counts of each number, of a vector or of the rows of a matrix, where it is there at all."""
+    values, weights = inputs
+    limits = {key: None if attrs.get(key, -1) < 0 else attrs[key] for key in ("minlength", "maxlength")}
+    held = None if weights.shape.num_elements() == 0 else weights
+    axis = 0 if values.shape.rank == 1 else -1
+    return _parts(_call("sparse.bincount", values, held, axis, **limits, binary_output=attrs["binary_output"]))
+
+
+def _row_counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Counts of each number in the rows of a sparse or ragged tensor, where it is there at all."""
+    *given, weights = inputs
+    x: Any
+    if len(given) == 3:
+        x = SparseTensor(*given)
+    else:
+        x = RaggedTensor.from_row_splits(given[1], given[0], validate=False)
+    limits = {key: None if attrs.get(key, -1) < 0 else attrs[key] for key in ("minlength", "maxlength")}
+    held = None if weights.shape.num_elements() == 0 else x.with_values(weights)
+    axis = 0 if len(given) == 3 and given[2].shape.num_elements() == 1 else -1
+    return _parts(_call("sparse.bincount", x, held, axis, **limits, binary_output=attrs["binary_output"]))
+
+
+def _ragged_cross(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Every choice of one feature of each column; `input_order` says of which kind each column is."""
+    n_ragged, n_sparse = len(attrs["ragged_values_types"]), attrs["Nsparse"]
+    ragged, rest = inputs[: 2 * n_ragged], inputs[2 * n_ragged :]
+    sparse, dense = rest[: 3 * n_sparse], rest[3 * n_sparse :]
+    columns = {
+        "R": iter([RaggedTensor.from_row_splits(*pair) for pair in zip(ragged[:n_ragged], ragged[n_ragged:])]),
+        "S": iter([SparseTensor(*sparse[i::n_sparse]) for i in range(n_sparse)]),
+        "D": iter(dense),
+    }
+    chosen: list[Any] = [next(columns[kind]) for kind in attrs["input_order"]]
+    if attrs["hashed_output"]:
+        found = ragged_cross_hashed(chosen, attrs["num_buckets"], attrs["hash_key"], name)
+    else:
+        found = ragged_cross(chosen, name)
+    return found.values, cast(found.row_splits, attrs["out_row_splits_type"])
+
+
+def _at_same_places(values: Any, places: Any, wanted: Any) -> Any:
+    """Values of the elements at `places` (in order) for each of the places `wanted`, 0 where there is none."""
+    extents = _call("reduce_max", _call("concat", [places, wanted], 0), 0) + 1
+    steps = _call("math.cumprod", extents, exclusive=True, reverse=True)
+    keys, sought = (_call("reduce_sum", each * steps, 1) for each in (places, wanted))
+    at = _call("searchsorted", keys, sought)
+    keys = _call("concat", [keys, [-1]], 0)
+    values = _call("concat", [values, _call("zeros", [1], values.dtype)], 0)
+    found = _call("gather", values, at)
+    return _call("where", _call("gather", keys, at) == sought, found, _call("zeros_like", found))
+
+
+def _sum_gradients(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    dy, a, b, of_sum = inputs
+    return _at_same_places(dy, of_sum, a), _at_same_places(dy, of_sum, b)
+
+
+def _slice_gradient(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    dy, places, start, of_slice = inputs
+    return _at_same_places(dy, of_slice + start, places)
+
+
+def _dense_product(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """The product of two matrices with many zeros, f32."""
+    a, b = (cast(each, float32) for each in inputs)
+    sides = attrs.get("transpose_a", False), attrs.get("transpose_b", False)
+    return _call("matmul", a, b, *sides, name=name)
+
+
+SPARSE: dict[str, Make] = {
+    "DenseCountSparseOutput": _sparse_counts,
+    "DenseToDenseSetOperation": _set_operation,
+    "DenseToSparseSetOperation": _set_operation,
+    "RaggedBincount": _counts,
+    "RaggedCountSparseOutput": _row_counts,
+    "RaggedCross": _ragged_cross,
+    "SparseAddGrad": _sum_gradients,
+    "SparseBincount": _counts,
+    "SparseConcat": _sparse_join,
+    "SparseCountSparseOutput": _row_counts,
+    "SparseDenseCwiseAdd": _sparse_plus,
+    "SparseFillEmptyRowsGrad": _filled_rows_gradient,
+    "SparseMatMul": _dense_product,
+    "SparseReduceMax": _sparse_reduced("sparse.reduce_max", sparse=False),
+    "SparseReduceMaxSparse": _sparse_reduced("sparse.reduce_max"),
+    "SparseReduceSum": _sparse_reduced("sparse.reduce_sum", sparse=False),
+    "SparseReduceSumSparse": _sparse_reduced("sparse.reduce_sum"),
+    "SparseSegmentMeanGrad": _segment_gradient("mean"),
+    "SparseSegmentMeanGradV2": _segment_gradient("mean", of_rows=True),
+    "SparseSegmentSqrtNGrad": _segment_gradient("sqrt_n"),
+    "SparseSegmentSqrtNGradV2": _segment_gradient("sqrt_n", of_rows=True),
+    "SparseSegmentSumGrad": _segment_gradient("sum"),
+    "SparseSegmentSumGradV2": _segment_gradient("sum", of_rows=True),
+    "SparseSliceGrad": _slice_gradient,
+    "SparseSplit": _sparse_split,
+    "SparseToSparseSetOperation": _set_operation,
+}
