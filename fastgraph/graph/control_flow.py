@@ -109,7 +109,7 @@ def _branching(
     except Unknown as unknown:
         unknown.left_out()
         return converted(known())
-    branches = _with_like_indices(branches)
+    branches = _with_like_nothing(_with_like_indices(branches))
     (then_trace, then_result), (else_trace, else_result) = branches
     _check_branches(branches)
     outputs = make_cond(then_trace, else_trace, pred, name=scope, indexed=_is_index(index))
@@ -149,6 +149,31 @@ def _with_like_indices(branches: list[tuple[GraphTrace, Any]]) -> list[tuple[Gra
         for a, b in pairs
     ]
     return [(trace, _widened(trace, result, wide)) for trace, result in branches] if any(wide) else branches
+
+
+def _with_like_nothing(branches: list[tuple[GraphTrace, Any]]) -> list[tuple[GraphTrace, Any]]:
+    """Return the branches with what holds nothing, of any kind, as nothing of the kind that the other one gives."""
+    pairs = list(zip(*[nesting.flatten(result) for _, result in branches], strict=False))
+    if not any(_is_open(a) != _is_open(b) for a, b in pairs):
+        return branches
+    specs = [(b if _is_open(a) else a)._type_spec if _is_open(a) != _is_open(b) else None for a, b in pairs]
+    return [(trace, _closed(trace, result, specs)) for trace, result in branches]
+
+
+def _closed(trace: GraphTrace, result: Any, specs: list[Any]) -> Any:
+    """Let open leaves of a branch's result be of these types, and give what stands for nothing out of its graph."""
+    leaves = nesting.flatten(result)
+    place = 0
+    with entering(trace):
+        for i, leaf in enumerate(leaves):
+            if i < len(specs) and specs[i] is not None and _is_open(leaf):
+                said, *_ = specs[i]._to_components(leaf)
+                specs[i]._close(leaf)
+                nothing = specs[i]._to_components(leaf)[1:]
+                trace.graph.outputs[place + 1 : place + 1] = [trace.identity(part) for part in nothing]
+                leaf = leaves[i] = specs[i]._from_components((said, *nothing))
+            place += len([part for part in nesting.flatten(leaf, expand_composites=True) if part is not None])
+    return nesting.pack_sequence_as(result, leaves)
 
 
 def _widened(trace: GraphTrace, result: Any, wide: list[bool]) -> Any:

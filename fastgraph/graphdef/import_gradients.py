@@ -46,6 +46,18 @@ def _cholesky(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return slopes_of(public_function("linalg.cholesky"), [matrix], dy)[0]
 
 
+def _quantized(name: str, inputs: list[Any], attrs: dict[str, Any]) -> list[Any]:
+    """dy, x, least, largest: dy where x lies between these, which have no gradient."""
+    dy, x, least, largest = inputs
+    axis = attrs.get("axis", -1)
+    if axis != -1:
+        dims = [-1 if i == axis else 1 for i in range(x.shape.rank)]
+        least, largest = (public_function("reshape")(each, dims) for each in (least, largest))
+    zeros = public_function("zeros_like")
+    inside = public_function("logical_and")(x >= least, x <= largest)
+    return [_where(inside, dy, zeros(dy)), zeros(inputs[2]), zeros(inputs[3])]
+
+
 def _where(condition: object, x: object, y: object) -> Any:
     return public_function("where")(condition, x, y)
 
@@ -224,6 +236,7 @@ GRADIENTS: dict[str, Make] = {
     "MaxPoolGrad": _max_pool(MAX_POOL),
     "MaxPoolGradGrad": _max_pool_twice(_max_pool(MAX_POOL)),
     "MirrorPadGrad": _mirror_pad,
+    "QuantizeAndDequantizeV4Grad": _quantized,
     "SeluGrad": _of_output(lambda y: _where(y < 0, y + _SELU_SCALE * _SELU_ALPHA, _SELU_SCALE * _ones(y))),
     "SoftmaxCrossEntropyWithLogits": _cross_entropy("nn.softmax_cross_entropy_with_logits"),
     "SoftplusGrad": _of_input(lambda x: public_function("math.softplus")(x)),

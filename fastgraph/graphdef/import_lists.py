@@ -15,7 +15,6 @@ from fastgraph.core.base.shapes import Shape
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import get, public_function
 from fastgraph.core.tensor import Tensor, convert
-from fastgraph.graphdef.import_values import fixed
 from fastgraph.ops.arguments import known_value
 from fastgraph.ops.elementwise import maximum
 from fastgraph.ops.families import bind_named
@@ -40,9 +39,9 @@ class UnevenList(NamedTuple):
 
 
 def _element(tensor: object) -> Shape:
-    """The shape of the elements, as an argument: -1 for what is not known."""
-    found = fixed(tensor, "the shape of a list's elements")
-    return None if found.ndim == 0 else tuple([None if n < 0 else int(n) for n in found])
+    """The shape of the elements, as an argument: -1 for what is not known, or a tensor that only a call knows."""
+    found = known_value(tensor)
+    return None if found is None or found.ndim == 0 else tuple([None if n < 0 else int(n) for n in found])
 
 
 def _reserve(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -191,6 +190,17 @@ def _joined_lists(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 def _element_shape(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return shape_of(inputs[0].elements, out_type=attrs.get("shape_type", dtypes.int32))[1:]
 
+
+def _zeros(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return TensorList(public_function("zeros_like")(inputs[0].elements, name=name), inputs[0].size)
+
+
+def _sum(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return TensorList(public_function("add_n")([each.elements for each in inputs], name=name), inputs[0].size)
+
+
+#: Operations on tensors that lists have, too.
+ON_LISTS = {"AddN": _sum, "ZerosLike": _zeros}
 
 LISTS: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "EmptyTensorList": _empty,

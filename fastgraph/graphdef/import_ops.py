@@ -216,6 +216,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
 VARIANTS: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "Conv2D": CONV2D,
     "Eig": _values_alone("linalg.eigvals", 1),
+    "MatrixInverse": lambda name, inputs, attrs: public_function("linalg.inv")(inputs[0], attrs["adjoint"], name),
     "SelfAdjointEigV2": _values_alone("linalg.eigvalsh", 1),
     "Svd": _values_alone("linalg.svd", 2, compute_uv=False),
     "Conv3D": CONV3D,

@@ -142,9 +142,13 @@ def _sparse_dense(op: str) -> Make:
 
 
 def _filled_rows(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """The entries with one more in each row that has none; which rows those are. Where each entry went is not told."""
+    """The entries with one more in each row that has none; which rows those are, and where each entry went."""
     found, empty = sparse_ops.fill_empty_rows(_sparse(inputs), inputs[3])
-    return found.indices, found.values, empty
+    rows = inputs[0][:, 0]
+    put_in = public_function("cumsum")(public_function("cast")(empty, dtypes.int64))
+    order = public_function("argsort")(rows, stable=True)
+    places = public_function("cast")(public_function("math.invert_permutation")(order), dtypes.int64)
+    return found.indices, found.values, empty, places + public_function("gather")(put_in, rows)
 
 
 def _sparse_reshape(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:

@@ -6,7 +6,6 @@ primitives are in `import_ops`. Constants are made when something takes them as 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -29,7 +28,7 @@ from fastgraph.graphdef import import_datasets, raw_ops
 from fastgraph.graphdef.graph_view import Graph
 from fastgraph.graphdef.import_calls import OPENING_FILES, CustomGradient, Library
 from fastgraph.graphdef.import_datasets import Held
-from fastgraph.graphdef.import_lists import TensorList, UnevenList
+from fastgraph.graphdef.import_lists import ON_LISTS, TensorList, UnevenList
 from fastgraph.graphdef.import_ops import COMPOSITES, VARIANTS, Broadcast, sum_over_broadcast
 from fastgraph.graphdef.import_random import seeded
 from fastgraph.graphdef.import_resources import RESOURCES
@@ -378,6 +377,8 @@ class Body:
         if op in STRUCTURE:
             return STRUCTURE[op](self, name, [self.tensor(each) for each in given], attrs)
         lazy = [self.lazy(each) for each in given]
+        if op in ON_LISTS and isinstance(lazy[0], TensorList):
+            return ON_LISTS[op](name, lazy, attrs)
         if any(isinstance(each, Broadcast) for each in lazy):
             return sum_over_broadcast(name, op, [self.tensor(each) for each in given])
         if op in COMPOSITES:
@@ -470,13 +471,25 @@ def _placeholder(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]
 
 def _if(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     pred, *operands = inputs
-    results = control_flow.cond(
-        pred,
-        lambda: body.function(attrs["then_branch"], operands),
-        lambda: body.function(attrs["else_branch"], operands),
-        name=name,
-    )
-    return results
+    then_branch, else_branch = (_branch(body, attrs[key], operands) for key in ("then_branch", "else_branch"))
+    return _held(control_flow.cond(pred, then_branch, else_branch, name=name))
+
+
+def _branch(body: Body, function: str, operands: list[Any]) -> Callable[[], Any]:
+    """Return a function without arguments for one of the library's, whose results are values of the graph."""
+
+    def branch() -> Any:
+        found = body.function(function, operands)
+        return [each.value if isinstance(each, Held) else each for each in found]
+
+    return branch
+
+
+def _held(results: Any) -> Any:
+    """Return results of branches with what is no tensor in its place while a graph is built."""
+    if not isinstance(results, list):
+        return results
+    return [each if isinstance(each, (Tensor, *_OWN)) else Held(each) for each in results]
 
 
 def _while(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -531,8 +544,8 @@ def _fitted(tensor: Tensor, shape: TensorShape) -> Any:
 
 def _case(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     index, *operands = inputs
-    branches = [functools.partial(body.function, each, operands) for each in attrs["branches"]]
-    return control_flow.indexed_case(index, branches, name)
+    branches = [_branch(body, each, operands) for each in attrs["branches"]]
+    return _held(control_flow.indexed_case(index, branches, name))
 
 
 def _with_gradient(body: Body, inputs: list[Any], stated: CustomGradient) -> list[Any]:

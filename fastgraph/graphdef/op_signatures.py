@@ -268,6 +268,7 @@ ParseSequenceExampleV2 context_sparse_indices:Ncontext_sparse*int64 context_spar
   feature_list_ragged_inner_splits:*feature_list_ragged_split_types
 ParseSingleExample sparse_indices:num_sparse*int64 sparse_values:*sparse_types sparse_shapes:num_sparse*int64
   dense_values:*Tdense
+QuantizeAndDequantizeV4Grad input_backprop:T input_min_backprop:T input_max_backprop:T
 RaggedCountSparseOutput output_indices:int64 output_values:output_type output_dense_shape:int64
 RaggedCross output_values:out_values_type output_row_splits:out_row_splits_type
 RaggedGather output_nested_splits:OUTPUT_RAGGED_RANK*Tsplits output_dense_values:Tvalues
