@@ -11,8 +11,6 @@ import unittest.mock
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 import fastgraph as tf
 from fastgraph.composites.composite_values import RaggedTensorValue
 from fastgraph.composites.composite_values import SparseTensorValue as SparseTensorValue
@@ -28,6 +26,7 @@ from fastgraph.errors import NotBuiltError
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.graphdef.func_graph import placeholder as placeholder
 from fastgraph.ops.families import invalid, shape_text
+from fastgraph.ops.image_resizing import Pixels, resize_at
 from fastgraph.ops.random_states import generators
 from fastgraph.state.variable import Variable
 
@@ -357,40 +356,16 @@ nn_space_to_batch = space_to_batch
 # ---- images ---------------------------------------------------------------------------------------------------------
 
 
-def _along(x: Any, axis: int, n: int, align: bool, nearest: bool) -> Any:
-    """One axis resized as TensorFlow 1 places pixels: the first of both at one place; if `align` the last too."""
-    size = x.shape[axis]
-    scale = np.float32((size - 1) / (n - 1) if align and n > 1 else size / n)
-    at = np.arange(n, dtype=np.float32) * scale
-    if nearest:
-        return tf.gather(
-            x, np.minimum(np.floor(at + 0.5) if align else np.floor(at), size - 1).astype(np.int32), axis=axis
-        )
-    low = np.floor(at).astype(np.int32)
-    part = (at - low).reshape([-1] + [1] * (x.shape.rank - 1 - axis))
-    first, second = tf.gather(x, low, axis=axis), tf.gather(x, np.minimum(low + 1, size - 1), axis=axis)
-    return first + (second - first) * part
-
-
 def _resized(kind: str) -> Callable[..., Any]:
     def function(images: TensorLike, size: TensorLike, align_corners: bool = False, name: str | None = None,
                  half_pixel_centers: bool = False) -> Any:  # fmt: skip
-        if half_pixel_centers or (kind == "area" and not align_corners):
-            return tf.image.resize(images, size, kind)
-        x, (height, width) = tf.convert_to_tensor(images), np.asarray(size).tolist()
-        if kind not in ("bilinear", "nearest") or None in x.shape[1:3]:
-            raise NotBuiltError(f"Resizing by {kind} as TensorFlow 1 places pixels is not built: use tf.image.resize.")
-        x = x if kind == "nearest" else tf.cast(x, tf.float32)
-        found = _along(
-            _along(x, 1, height, align_corners, kind == "nearest"), 2, width, align_corners, kind == "nearest"
-        )
-        return tf.identity(found, name=name)
+        return tf.identity(resize_at(images, size, kind, Pixels(align_corners, half_pixel_centers)), name=name)
 
     return function
 
 
 image_resize_bilinear, image_resize_nearest_neighbor = _resized("bilinear"), _resized("nearest")
-image_resize_area = _resized("area")
+image_resize_area, image_resize_bicubic = _resized("area"), _resized("bicubic")
 
 
 def image_resize_images(images: TensorLike, size: Any, method: Any = "bilinear", align_corners: bool = False,

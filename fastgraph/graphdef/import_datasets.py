@@ -326,7 +326,7 @@ def _next_optional(body: Body, name: str, inputs: list[Any], attrs: dict[str, An
 
 def _some(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     element = _element(inputs)
-    return Held(namespaces.resolve("experimental", "Optional").from_value(element[0] if len(element) == 1 else element))
+    return Held(_public("experimental").Optional.from_value(element[0] if len(element) == 1 else element))
 
 
 def _nothing(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -449,7 +449,7 @@ _OTHERS: dict[str, Make] = {
     "MakeIterator": _make_iterator,
     "OptionalFromValue": _some,
     "OptionalGetValue": lambda body, name, inputs, attrs: leaves(inputs[0].value.get_value()),
-    "OptionalNone": lambda body, name, inputs, attrs: Held(namespaces.resolve("experimental", "Optional").empty(None)),
+    "OptionalNone": lambda body, name, inputs, attrs: Held(_public("experimental").Optional.empty(None)),
     "OptionalHasValue": lambda body, name, inputs, attrs: public_function("identity")(
         inputs[0].value.has_value(), name=name
     ),

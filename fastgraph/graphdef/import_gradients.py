@@ -77,6 +77,9 @@ def _bias(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     """dy[*s, c] ("NCHW": dy[n, c, *s]) -> dy[c]: its sum over all axes but the channels."""
     dy = inputs[0]
     rank = dy.shape.rank
+    if rank is None and attrs.get("data_format", "NHWC") == "NHWC":
+        rows = public_function("reshape")(dy, public_function("stack")([-1, public_function("shape")(dy)[-1]]))
+        return public_function("reduce_sum")(rows, 0, name=name)
     at = 1 if attrs.get("data_format", "NHWC") == "NCHW" else rank - 1
     return public_function("reduce_sum")(dy, [i for i in range(rank) if i != at], name=name)
 

@@ -33,7 +33,7 @@ def _pixels(attrs: dict[str, Any]) -> Pixels:
 
 
 def _resized(method: str) -> Make:
-    return lambda name, inputs, attrs: resize_at(*inputs, method, _pixels(attrs))
+    return lambda name, inputs, attrs: resize_at(inputs[0], inputs[1], method, _pixels(attrs))
 
 
 def _resized_gradient(method: str) -> Make:
@@ -58,6 +58,11 @@ def _nearest_gradient(name: str, inputs: list[Any], attrs: dict[str, Any]) -> An
 
 def _kernel(attrs: dict[str, Any]) -> tuple[str, bool]:
     return attrs.get("kernel_type", "lanczos3"), attrs.get("antialias", True)
+
+
+def _moved(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    image, size, scale, translation = inputs
+    return scale_and_translate(image, size, scale, translation, *_kernel(attrs))
 
 
 def _moved_gradient(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -198,6 +203,6 @@ IMAGES: dict[str, Make] = {
         ("SampleDistortedBoundingBox", "SampleDistortedBoundingBoxV2", "StatelessSampleDistortedBoundingBox"),
         _box_by_chance,
     ),
-    "ScaleAndTranslate": lambda name, inputs, attrs: scale_and_translate(*inputs, *_kernel(attrs)),
+    "ScaleAndTranslate": _moved,
     "ScaleAndTranslateGrad": _moved_gradient,
 }

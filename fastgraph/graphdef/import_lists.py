@@ -5,7 +5,7 @@ Rule: elements have one shape, as a TensorArray's have; it may be unknown until 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,14 +84,22 @@ def _get_item(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         (rows, lengths), index = inputs[0], inputs[1]
         begin = public_function("cumsum")(lengths, exclusive=True)[index]
         return rows[begin : begin + lengths[index]]
-    (elements, size), index, *_ = inputs
-    return bind_named(name, get("list_get"), (elements, index, size), {})
+    (elements, size), index, *element = inputs
+    return _shaped(bind_named(name, get("list_get"), (elements, index, size), {}), element)
+
+
+def _shaped(tensor: Tensor, element: Sequence[Any]) -> Tensor:
+    """An element, of which more may be known than of the list."""
+    shape = _element(element[0]) if element else None
+    if shape is not None:
+        tensor.set_shape(shape)
+    return tensor
 
 
 def _pop(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    elements, size = inputs[0]
+    (elements, size), *element = inputs
     last = size - 1
-    return TensorList(elements, last), bind_named(name, get("list_get"), (elements, last, size), {})
+    return TensorList(elements, last), _shaped(bind_named(name, get("list_get"), (elements, last, size), {}), element)
 
 
 def _length(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:

@@ -55,13 +55,19 @@ def _batched(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 class Broadcast(NamedTuple):
-    """The axes over which a tensor of this shape was broadcast: what a gradient is summed over."""
+    """The axes over which a tensor of this shape was broadcast: what a gradient is summed over.
+
+    rank: That of what it was broadcast to, None where it is not known. A gradient may have more axes, which stay.
+    """
 
     shape: Any
+    rank: int | None
 
 
 def _broadcast_axes(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return Broadcast(inputs[0]), Broadcast(inputs[1])
+    ranks = [each.shape[0] for each in inputs]
+    rank = None if None in ranks else max(ranks)
+    return Broadcast(inputs[0], rank), Broadcast(inputs[1], rank)
 
 
 def sum_over_broadcast(name: str, op: str, given: list[Any]) -> Any:
@@ -70,7 +76,10 @@ def sum_over_broadcast(name: str, op: str, given: list[Any]) -> Any:
         raise NotFoundError(
             None, None, f"Node '{name}': BroadcastGradientArgs of another op than Sum has no equal here"
         )
-    return bind_named(name, get("sum_to_shape"), (given[0], given[1].shape), {})
+    dy, (shape, rank) = given
+    if rank is not None and dy.shape.rank is not None and dy.shape.rank > rank:  # of products of many matrices
+        shape = joining.concat([shape, public_function("shape")(dy, shape.dtype)[rank:]], 0)
+    return bind_named(name, get("sum_to_shape"), (dy, shape), {})
 
 
 def _pad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -182,6 +191,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "PreventGradient": lambda name, inputs, attrs: prevent_gradient(inputs[0], attrs.get("message", ""), name),
     "ReciprocalGrad": _slope(lambda y: -(y * y)),
     "RsqrtGrad": _slope(lambda y: y * y * y * -0.5),
+    "ScatterNd": _public("scatter_nd", "bad_indices_policy"),
     "Select": lambda name, inputs, attrs: bind_named(name, get("select"), tuple(inputs), {}),
     "ShapeN": lambda name, inputs, attrs: [
         public_function("shape")(each, attrs.get("out_type", "int32")) for each in inputs

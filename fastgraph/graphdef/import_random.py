@@ -141,9 +141,9 @@ def _held(kind: str) -> Callable[[str, list[Any], dict[str, Any]], Any]:
         if kind == "bits":
             return cast(numbers(source, size, kind, dtypes.as_dtype(f"uint{8 * dtype.size}")), dtype)
         if kind == "int":
-            return uniform_of(source, size, *inputs[3:], dtype, "StatefulUniformInt", name)
+            return uniform_of(source, size, inputs[3], inputs[4], dtype, "StatefulUniformInt", name)
         if kind == "binomial":
-            return binomial_of(source, inputs[2], *inputs[3:], dtype)
+            return binomial_of(source, inputs[2], inputs[3], inputs[4], dtype)
         if kind == "truncated":
             return truncated_of(source, size, 0.0, 1.0, dtype, name)
         return numbers(source, size, "unit", dtype) if kind == "unit" else standard_normal(source, size, dtype)

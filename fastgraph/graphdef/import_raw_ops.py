@@ -21,7 +21,7 @@ from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import bind_named, invalid
 
 
-def _call(function: str, *args: Any, **kwargs: Any) -> Any:
+def call_public(function: str, *args: Any, **kwargs: Any) -> Any:
     """Call a public function, of ops or of composites."""
     space, _, last = function.rpartition(".")
     return resolve(space, last)(*args, **kwargs)
@@ -35,13 +35,13 @@ def _bits(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     (x,) = inputs
     if not x.dtype.is_integer:
         raise invalid(f"Value for attr 'T' of {x.dtype.name} is not in the list of allowed values: whole numbers")
-    n = cast(_call("bitcast", x, as_dtype(f"uint{8 * x.dtype.size}")), uint64)
+    n = cast(call_public("bitcast", x, as_dtype(f"uint{8 * x.dtype.size}")), uint64)
 
     def masked(x: Any, mask: int) -> Any:
-        return _call("bitwise.bitwise_and", x, constant(mask, uint64))
+        return call_public("bitwise.bitwise_and", x, constant(mask, uint64))
 
     def moved(x: Any, by: int) -> Any:
-        return _call("bitwise.right_shift", x, constant(by, uint64))
+        return call_public("bitwise.right_shift", x, constant(by, uint64))
 
     n = n - masked(moved(n, 1), 0x5555555555555555)
     n = masked(n, 0x3333333333333333) + masked(moved(n, 2), 0x3333333333333333)
@@ -54,7 +54,7 @@ def _bits(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 def _quotient(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     """Return quotients, those of whole numbers cut off towards 0."""
     whole = inputs[0].dtype.is_integer
-    return _call("truncatediv" if whole else "divide", *inputs, name=name)
+    return call_public("truncatediv" if whole else "divide", *inputs, name=name)
 
 
 def _dim_map(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -63,15 +63,15 @@ def _dim_map(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     if sorted(source) != sorted(target) or len(source) not in (4, 5):
         raise invalid(f"the layouts {source} and {target} are not two of the same four or five axes")
     places = [target.index(letter) for letter in source]
-    return _call("gather", constant(places, inputs[0].dtype), inputs[0] % len(places))
+    return call_public("gather", constant(places, inputs[0].dtype), inputs[0] % len(places))
 
 
 def _truth(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     """True where a number is not 0, a text not empty; of any other tensor: where it has elements."""
     (x,) = inputs
     if x.shape.rank != 0:
-        return _call("size", x) > 0
-    return _call("not_equal", x, "" if x.dtype.name == "string" else False if x.dtype.is_bool else 0)
+        return call_public("size", x) > 0
+    return call_public("not_equal", x, "" if x.dtype.name == "string" else False if x.dtype.is_bool else 0)
 
 
 def _in_place(how: str) -> Make:
@@ -79,7 +79,7 @@ def _in_place(how: str) -> Make:
 
     def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         x, i, v = inputs
-        return _call(f"tensor_scatter_nd_{how}", x, _call("reshape", i, [-1, 1]), v)
+        return call_public(f"tensor_scatter_nd_{how}", x, call_public("reshape", i, [-1, 1]), v)
 
     return make
 
@@ -88,15 +88,15 @@ def _nth(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     """The element that has place n when each row is sorted."""
     x, n = inputs
     direction = "DESCENDING" if attrs.get("reverse") else "ASCENDING"
-    return _call("gather", _call("sort", x, -1, direction), n, axis=-1)
+    return call_public("gather", call_public("sort", x, -1, direction), n, axis=-1)
 
 
 def _soft_nms(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     boxes, scores, most, *thresholds = inputs
-    found, kept = _call("image.non_max_suppression_with_scores", boxes, scores, most, *thresholds)
-    n = _call("size", found)
+    found, kept = call_public("image.non_max_suppression_with_scores", boxes, scores, most, *thresholds)
+    n = call_public("size", found)
     if attrs.get("pad_to_max_output_size"):
-        found, kept = [_call("pad", each, [[0, most - n]]) for each in (found, kept)]
+        found, kept = [call_public("pad", each, [[0, most - n]]) for each in (found, kept)]
     return found, kept, n
 
 
@@ -109,7 +109,7 @@ def _per_slice(function: str) -> Make:
         said = {key: attrs[key] for key in keys if key in attrs}
         axis = attrs.get("axis", -1)
         said["num_bits"] = int(fixed(bits[0], f"Node '{name}': the bits")) if bits else attrs.get("num_bits", 8)
-        return _call(function, x, low, high, **said, axis=None if axis == -1 else axis)
+        return call_public(function, x, low, high, **said, axis=None if axis == -1 else axis)
 
     return make
 
@@ -117,7 +117,7 @@ def _per_slice(function: str) -> Make:
 def _joined_steps(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     axis, *rest = inputs
     n = len(rest) // 3
-    return _call("quantization.quantized_concat", axis, rest[:n], rest[n : 2 * n], rest[2 * n :])
+    return call_public("quantization.quantized_concat", axis, rest[:n], rest[n : 2 * n], rest[2 * n :])
 
 
 def _windows_by_tensors(op: str) -> Make:
@@ -130,7 +130,7 @@ def _windows_by_tensors(op: str) -> Make:
         sizes = {key: fixed(each, f"Node '{name}': {key}").tolist() for key, each in said.items()}
         layout = attrs.get("data_format", "NHWC")
         named = dict(zip(keys, given, strict=True))
-        return _call(f"raw_ops.{op}", **named, **sizes, padding=attrs["padding"], data_format=layout, name=name)
+        return call_public(f"raw_ops.{op}", **named, **sizes, padding=attrs["padding"], data_format=layout, name=name)
 
     return make
 
@@ -143,7 +143,7 @@ def _decoded(offsets: bool) -> Make:
         keys = ("errors", "replacement_char", "replace_control_characters")
         said = {key: attrs[key] for key in keys if key in attrs}
         function = "strings.unicode_decode_with_offsets" if offsets else "strings.unicode_decode"
-        found = _call(function, _call("reshape", inputs[0], [-1]), attrs["input_encoding"], **said)
+        found = call_public(function, call_public("reshape", inputs[0], [-1]), attrs["input_encoding"], **said)
         parts = found if offsets else [found]
         splits = cast(parts[0].row_splits, as_dtype(attrs.get("Tsplits", "int64")))
         return [splits, *(part.values for part in parts)]
@@ -155,18 +155,18 @@ def _encoded(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     values, splits = inputs
     rows = RaggedTensor.from_row_splits(values, splits, validate=False)
     said = {key: attrs[key] for key in ("errors", "replacement_char") if key in attrs}
-    return _call("strings.unicode_encode", rows, attrs["output_encoding"], **said)
+    return call_public("strings.unicode_encode", rows, attrs["output_encoding"], **said)
 
 
 def _shard_name(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     base, *numbers = inputs
-    digits = [_call("strings.as_string", number, width=5, fill="0") for number in numbers]
-    return _call("strings.join", [base, "-", digits[0], "-of-", digits[1]], name=name)
+    digits = [call_public("strings.as_string", number, width=5, fill="0") for number in numbers]
+    return call_public("strings.join", [base, "-", digits[0], "-of-", digits[1]], name=name)
 
 
 def _greedy(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     merge, blank = attrs.get("merge_repeated", False), attrs.get("blank_index", -1)
-    (decoded,), score = _call("nn.ctc_greedy_decoder", *inputs, merge_repeated=merge, blank_index=blank)
+    (decoded,), score = call_public("nn.ctc_greedy_decoder", *inputs, merge_repeated=merge, blank_index=blank)
     return [decoded.indices, decoded.values, decoded.dense_shape, score]
 
 
@@ -181,7 +181,7 @@ def _loss(name: str, inputs: list[Any], attrs: dict[str, Any]) -> list[Any]:
     labels = SparseTensor(indices, values, [2**31 - 1, 2**31 - 1])
     with GradientTape() as tape:
         tape.watch(logits)
-        loss = _call("nn.ctc_loss", labels, logits, None, lengths, blank_index=-1, name=name)
+        loss = call_public("nn.ctc_loss", labels, logits, None, lengths, blank_index=-1, name=name)
     return [loss, tape.gradient(loss, logits)]
 
 
@@ -227,11 +227,11 @@ RAW_OP_IMPORTS: dict[str, Make] = {
     "CTCBeamSearchDecoder": _beams,
     "CTCGreedyDecoder": _greedy,
     "CTCLoss": _loss,
-    "Concat": lambda name, inputs, attrs: _call("concat", inputs[1:], inputs[0], name=name),
+    "Concat": lambda name, inputs, attrs: call_public("concat", inputs[1:], inputs[0], name=name),
     "DataFormatDimMap": _dim_map,
     "Div": _quotient,
-    "DrawBoundingBoxes": lambda name, inputs, attrs: _call("image.draw_bounding_boxes", *inputs, None, name=name),
-    "EncodeJpegVariableQuality": lambda name, inputs, attrs: _call(
+    "DrawBoundingBoxes": lambda name, inputs, attrs: call_public("image.draw_bounding_boxes", *inputs, None, name=name),
+    "EncodeJpegVariableQuality": lambda name, inputs, attrs: call_public(
         "io.encode_jpeg", inputs[0], quality=int(fixed(inputs[1], f"Node '{name}': the quality")), name=name
     ),
     "InplaceAdd": _in_place("add"),

@@ -7,21 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastgraph.api.namespaces import resolve
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_sets import ragged_cross, ragged_cross_hashed
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import float32, int32
 from fastgraph.graphdef.import_arrays import Make
+from fastgraph.graphdef.import_raw_ops import call_public
 from fastgraph.graphdef.import_values import fixed
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import invalid
-
-
-def _call(function: str, *args: Any, **kwargs: Any) -> Any:
-    """Call a public function, of ops or of composites."""
-    space, _, last = function.rpartition(".")
-    return resolve(space, last)(*args, **kwargs)
 
 
 def _parts(x: Any) -> list[Any]:
@@ -31,12 +25,12 @@ def _parts(x: Any) -> list[Any]:
 def _sparse_join(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     n = len(inputs) // 3
     tensors = [SparseTensor(inputs[i], inputs[n + i], inputs[2 * n + i]) for i in range(n)]
-    return _parts(_call("sparse.concat", attrs["concat_dim"], tensors))
+    return _parts(call_public("sparse.concat", attrs["concat_dim"], tensors))
 
 
 def _sparse_split(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     axis = int(fixed(inputs[0], f"Node '{name}': the axis"))
-    found = _call("sparse.split", SparseTensor(*inputs[1:]), attrs["num_split"], axis)
+    found = call_public("sparse.split", SparseTensor(*inputs[1:]), attrs["num_split"], axis)
     return [part for parts in zip(*map(_parts, found), strict=True) for part in parts]
 
 
@@ -44,7 +38,7 @@ def _sparse_reduced(function: str, *, sparse: bool = True) -> Make:
     def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         axes = fixed(inputs[3], f"Node '{name}': the axes").tolist()
         keep = attrs.get("keep_dims", False)
-        found = _call(function, SparseTensor(*inputs[:3]), axes, keep, output_is_sparse=sparse)
+        found = call_public(function, SparseTensor(*inputs[:3]), axes, keep, output_is_sparse=sparse)
         return _parts(found) if sparse else found
 
     return make
@@ -53,7 +47,7 @@ def _sparse_reduced(function: str, *, sparse: bool = True) -> Make:
 def _sparse_plus(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     """The sparse tensor's values with what a dense one, broadcast, has in their places added."""
     indices, values, shape, dense = inputs
-    return values + _call("gather_nd", _call("broadcast_to", dense, shape), indices)
+    return values + call_public("gather_nd", call_public("broadcast_to", dense, shape), indices)
 
 
 _SET_OPERATIONS = {"intersection": "intersection", "union": "union", "a-b": "difference", "b-a": "difference"}
@@ -68,7 +62,7 @@ def _set_operation(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     first = inputs[0] if n < 6 else SparseTensor(*inputs[:3])
     second = inputs[1] if n == 2 else SparseTensor(*inputs[-3:])
     said: dict[str, Any] = {"aminusb": how == "a-b"} if "-" in how else {}
-    found = _call(
+    found = call_public(
         f"sets.{_SET_OPERATIONS[how]}", first, second, validate_indices=attrs.get("validate_indices", True), **said
     )
     return _parts(found)
@@ -84,16 +78,22 @@ def _segment_gradient(how: str, *, of_rows: bool = False) -> Make:
         dy, indices, segments, rows = inputs
         named = None
         if of_rows:
-            named = _call("sort", _call("unique", indices)[0])
-            indices, rows = _call("searchsorted", named, indices), _call("size", named)
-        parts = _call("gather", dy, segments)
+            named = call_public("sort", call_public("unique", indices)[0])
+            indices, rows = call_public("searchsorted", named, indices), call_public("size", named)
+        parts = call_public("gather", dy, segments)
         if how != "sum":
-            ones = _call("ones_like", cast(segments, dy.dtype))
-            count = _call("gather", _call("math.unsorted_segment_sum", ones, segments, _call("shape", dy)[0]), segments)
-            count = _call("sqrt", count) if how == "sqrt_n" else count
-            dims = _call("concat", [_call("shape", count), _call("ones", [_call("rank", dy) - 1], int32)], 0)
-            parts = parts / _call("reshape", count, dims)
-        found = _call("math.unsorted_segment_sum", parts, indices, rows)
+            ones = call_public("ones_like", cast(segments, dy.dtype))
+            count = call_public(
+                "gather",
+                call_public("math.unsorted_segment_sum", ones, segments, call_public("shape", dy)[0]),
+                segments,
+            )
+            count = call_public("sqrt", count) if how == "sqrt_n" else count
+            dims = call_public(
+                "concat", [call_public("shape", count), call_public("ones", [call_public("rank", dy) - 1], int32)], 0
+            )
+            parts = parts / call_public("reshape", count, dims)
+        found = call_public("math.unsorted_segment_sum", parts, indices, rows)
         return found if named is None else (found, named)
 
     return make
@@ -105,8 +105,8 @@ def _filled_rows_gradient(name: str, inputs: list[Any], attrs: dict[str, Any]) -
     for what, each in (("reverse_index_map", places), ("grad_values", dy)):
         if each.shape.rank not in (None, 1):
             raise invalid(f"{what} must be a vector, got shape {each.shape}")
-    found = _call("gather", dy, places)
-    return found, _call("reduce_sum", dy) - _call("reduce_sum", found)
+    found = call_public("gather", dy, places)
+    return found, call_public("reduce_sum", dy) - call_public("reduce_sum", found)
 
 
 def _counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -116,9 +116,11 @@ def _counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     x = SparseTensor(*given) if len(given) == 3 else RaggedTensor.from_row_splits(given[1], given[0], validate=False)
     binary, held = attrs.get("binary_output", False), None
     if weights.shape.num_elements() != 0 and not binary:  # whether a number is there has no weight
-        held = x.with_values(_call("reshape", weights, [-1]))
+        held = x.with_values(call_public("reshape", weights, [-1]))
     rows = len(given) == 2 or given[2].shape.num_elements() == 2
-    return _call("math.bincount", x, held, size, size, weights.dtype, axis=-1 if rows else None, binary_output=binary)
+    return call_public(
+        "math.bincount", x, held, size, size, weights.dtype, axis=-1 if rows else None, binary_output=binary
+    )
 
 
 def _sparse_counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -127,7 +129,7 @@ def _sparse_counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     limits = {key: None if attrs.get(key, -1) < 0 else attrs[key] for key in ("minlength", "maxlength")}
     held = None if weights.shape.num_elements() == 0 else weights
     axis = 0 if values.shape.rank == 1 else -1
-    return _parts(_call("sparse.bincount", values, held, axis, **limits, binary_output=attrs["binary_output"]))
+    return _parts(call_public("sparse.bincount", values, held, axis, **limits, binary_output=attrs["binary_output"]))
 
 
 def _row_counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -141,7 +143,7 @@ def _row_counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     limits = {key: None if attrs.get(key, -1) < 0 else attrs[key] for key in ("minlength", "maxlength")}
     held = None if weights.shape.num_elements() == 0 else x.with_values(weights)
     axis = 0 if len(given) == 3 and given[2].shape.num_elements() == 1 else -1
-    return _parts(_call("sparse.bincount", x, held, axis, **limits, binary_output=attrs["binary_output"]))
+    return _parts(call_public("sparse.bincount", x, held, axis, **limits, binary_output=attrs["binary_output"]))
 
 
 def _ragged_cross(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -164,14 +166,14 @@ def _ragged_cross(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 def _at_same_places(values: Any, places: Any, wanted: Any) -> Any:
     """Values of the elements at `places` (in order) for each of the places `wanted`, 0 where there is none."""
-    extents = _call("reduce_max", _call("concat", [places, wanted], 0), 0) + 1
-    steps = _call("math.cumprod", extents, exclusive=True, reverse=True)
-    keys, sought = (_call("reduce_sum", each * steps, 1) for each in (places, wanted))
-    at = _call("searchsorted", keys, sought)
-    keys = _call("concat", [keys, [-1]], 0)
-    values = _call("concat", [values, _call("zeros", [1], values.dtype)], 0)
-    found = _call("gather", values, at)
-    return _call("where", _call("gather", keys, at) == sought, found, _call("zeros_like", found))
+    extents = call_public("reduce_max", call_public("concat", [places, wanted], 0), 0) + 1
+    steps = call_public("math.cumprod", extents, exclusive=True, reverse=True)
+    keys, sought = (call_public("reduce_sum", each * steps, 1) for each in (places, wanted))
+    at = call_public("searchsorted", keys, sought)
+    keys = call_public("concat", [keys, [-1]], 0)
+    values = call_public("concat", [values, call_public("zeros", [1], values.dtype)], 0)
+    found = call_public("gather", values, at)
+    return call_public("where", call_public("gather", keys, at) == sought, found, call_public("zeros_like", found))
 
 
 def _sum_gradients(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -188,7 +190,7 @@ def _dense_product(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     """The product of two matrices with many zeros, f32."""
     a, b = (cast(each, float32) for each in inputs)
     sides = attrs.get("transpose_a", False), attrs.get("transpose_b", False)
-    return _call("matmul", a, b, *sides, name=name)
+    return call_public("matmul", a, b, *sides, name=name)
 
 
 SPARSE: dict[str, Make] = {

@@ -123,7 +123,7 @@ _KERNELS: dict[str, tuple[Callable[[Any], Any], float]] = {
 }
 _EARLIER_CUBIC = _cubic((1.25, -2.25, 0.0, 1.0), (-0.75, 3.75, -6.0, 3.0))
 _METHODS = _KERNELS.keys() - {"box", "lanczos1"}
-#: What an operation calls methods otherwise.
+#: The names that an operation has for methods.
 _NAMED_OTHERWISE = {"triangle": "bilinear", "keyscubic": "bicubic"}
 
 
@@ -132,7 +132,7 @@ _NAMED_OTHERWISE = {"triangle": "bilinear", "keyscubic": "bicubic"}
 
 
 class Pixels(NamedTuple):
-    """Where TensorFlow 1 lets pixels stand: at their beginnings, or with the first and last ones upon each other."""
+    """The places of pixels as TensorFlow 1 chooses them: their beginnings, or the corners of both images as one."""
 
     align_corners: bool = False
     half_pixel_centers: bool = True
