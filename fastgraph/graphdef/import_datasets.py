@@ -329,6 +329,13 @@ def _some(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> An
     return Held(_public("experimental").Optional.from_value(element[0] if len(element) == 1 else element))
 
 
+def zeros_of(optional: Held) -> Held:
+    """Return an Optional that holds zeros, or nothing, as another one does."""
+    spec = optional.value._type_spec
+    has_value, *parts = spec._to_components(optional.value)
+    return Held(spec._from_components((has_value, *map(public_function("zeros_like"), parts))))
+
+
 def _nothing(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return bind_named(name, get("no_op"), (), {})
 

@@ -57,16 +57,16 @@ def _batched(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 class Broadcast(NamedTuple):
     """The axes over which a tensor of this shape was broadcast: what a gradient is summed over.
 
-    rank: That of what it was broadcast to, None where it is not known. A gradient may have more axes, which stay.
+    rank: That of what it was broadcast to, a number or i32[]. A gradient may have more axes, which stay.
     """
 
     shape: Any
-    rank: int | None
+    rank: Any
 
 
 def _broadcast_axes(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     ranks = [each.shape[0] for each in inputs]
-    rank = None if None in ranks else max(ranks)
+    rank = public_function("maximum")(*map(public_function("size"), inputs)) if None in ranks else max(ranks)
     return Broadcast(inputs[0], rank), Broadcast(inputs[1], rank)
 
 
@@ -77,7 +77,7 @@ def sum_over_broadcast(name: str, op: str, given: list[Any]) -> Any:
             None, None, f"Node '{name}': BroadcastGradientArgs of another op than Sum has no equal here"
         )
     dy, (shape, rank) = given
-    if rank is not None and dy.shape.rank is not None and dy.shape.rank > rank:  # of products of many matrices
+    if not isinstance(rank, int) or dy.shape.rank != rank:  # of products of many matrices
         shape = joining.concat([shape, public_function("shape")(dy, shape.dtype)[rank:]], 0)
     return bind_named(name, get("sum_to_shape"), (dy, shape), {})
 

@@ -377,6 +377,8 @@ class Body:
         if op in STRUCTURE:
             return STRUCTURE[op](self, name, [self.tensor(each) for each in given], attrs)
         lazy = [self.lazy(each) for each in given]
+        if op == "ZerosLike" and isinstance(lazy[0], Held):
+            return import_datasets.zeros_of(lazy[0])
         if op in ON_LISTS and isinstance(lazy[0], TensorList):
             return ON_LISTS[op](name, lazy, attrs)
         if any(isinstance(each, Broadcast) for each in lazy):
