@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import fastgraph as tf
-from fastgraph.core.base import deferred_signals
+from fastgraph.compiler import assemble as assembling
+from fastgraph.core.base import deferred_signals, flags
 from fastgraph.core.base.deferred_signals import Untraced, deferred
 from fastgraph.core.tensor import current_state
 from fastgraph.staging import autograph
@@ -110,6 +111,33 @@ def test_what_a_handler_raises_while_a_function_is_converted_is_no_reason_not_to
                 halved(tf.constant(8.0))
             assert not armed
             assert halved(tf.constant(8.0)).numpy() == 1.0
+    finally:
+        signal.signal(signal.SIGUSR1, earlier)
+
+
+def test_what_a_handler_raises_while_a_graph_is_compiled_is_no_reason_to_run_uncompiled(monkeypatch: Any) -> None:
+    armed = [True]
+    assemble = assembling.assemble
+
+    def interrupted(*arguments: Any) -> Any:
+        if armed:
+            armed.clear()
+            signal.raise_signal(signal.SIGUSR1)
+        return assemble(*arguments)
+
+    def handler(*_: object) -> None:
+        raise ArithmeticError("too long")
+
+    f = tf.function(lambda x: tf.sin(x) * 2.0 + 1.0)
+    monkeypatch.setattr(assembling, "assemble", interrupted)
+    earlier = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with flags.override(tier="last"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(ArithmeticError, match="too long"):
+                f(tf.constant(0.0))
+            assert not armed
+            assert f(tf.constant(0.0)).numpy() == 1.0
     finally:
         signal.signal(signal.SIGUSR1, earlier)
 

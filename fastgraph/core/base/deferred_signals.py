@@ -2,9 +2,10 @@
 
 Rule: a handler runs between any two bytecodes of the main thread, and would find half of a module that is being
 imported there; what it has to do is done when the import is over. What it raises is never lost, nor taken for a fault
-of what it interrupts: every handler is put back, whatever those that are back already raise. A forked child would find Python's lock of such a
-module taken for good. While the main thread traces, a handler runs at once (it may be there to end what takes too
-long), but its ops are none of the trace's.
+of what it interrupts: handlers wait where every exception has a meaning (a function that cannot be converted, a graph
+that cannot be compiled), and each is put back, whatever those raise that are back already. A forked child would find
+Python's lock of such a module taken for good. While the main thread traces, a handler runs at once (it may be there to
+end what takes too long), but its ops are none of the trace's.
 """
 
 from __future__ import annotations
