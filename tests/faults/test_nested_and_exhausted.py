@@ -161,6 +161,46 @@ def test_memory_that_ends(tmp_path: Path, tier: str) -> None:
     )
 
 
+@pytest.mark.parametrize("tier", ["first", "last"])
+def test_more_bytes_than_can_be_counted(tmp_path: Path, tier: str) -> None:
+    """Of few elements, or of zeros, which need no memory until they are written, 2**64 bytes can be asked for."""
+    run(
+        """
+        import numpy as np
+        import fastgraph as tf
+
+        def long(dtype):
+            return tf.zeros([2**30, 1], dtype), tf.zeros([1, 2**30], dtype)
+
+        def inner(dtype):
+            return tf.matmul(tf.zeros([2**31, 0], dtype), tf.zeros([0, 2**31], dtype))
+
+        def both(work):
+            return [work, tf.function(work)]
+
+        cases = [
+            *both(lambda: tf.add(*long(tf.complex128))),
+            *both(lambda: tf.where([[True]], *long(tf.complex128))),
+            *both(lambda: inner(tf.int32)),
+            *both(lambda: inner(tf.float32)),
+            *both(lambda: inner(tf.bfloat16)),
+            lambda: tf.reduce_max(tf.zeros([2**31, 0, 2**31]), 1),
+            lambda: tf.nn.max_pool2d(tf.zeros([0, 2**40, 2**40, 1]), 2, 1, "SAME"),
+            lambda: np.asarray(tf.zeros([0, 2**40, 2**40])),
+        ]
+        for i, work in enumerate(cases):
+            try:
+                work()
+            except tf.errors.ResourceExhaustedError:
+                pass
+            else:
+                raise AssertionError(i)
+        """,
+        tmp_path,
+        FASTGRAPH_TIER=tier,
+    )
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no file size limits")
 @pytest.mark.parametrize("worker", ["0", "1"])
 def test_a_disk_that_is_full(tmp_path: Path, worker: str) -> None:
