@@ -169,21 +169,21 @@ def test_more_bytes_than_can_be_counted(tmp_path: Path, tier: str) -> None:
         import numpy as np
         import fastgraph as tf
 
-        def long(dtype):
+        def both(work, inputs, dtype):
+            return [lambda: work(*inputs(dtype)), lambda: tf.function(work)(*inputs(dtype))]
+
+        def long(dtype):  # made outside of graphs, which would write the zeros
             return tf.zeros([2**30, 1], dtype), tf.zeros([1, 2**30], dtype)
 
-        def inner(dtype):
-            return tf.matmul(tf.zeros([2**31, 0], dtype), tf.zeros([0, 2**31], dtype))
-
-        def both(work):
-            return [work, tf.function(work)]
+        def thin(dtype):
+            return tf.zeros([2**31, 0], dtype), tf.zeros([0, 2**31], dtype)
 
         cases = [
-            *both(lambda: tf.add(*long(tf.complex128))),
-            *both(lambda: tf.where([[True]], *long(tf.complex128))),
-            *both(lambda: inner(tf.int32)),
-            *both(lambda: inner(tf.float32)),
-            *both(lambda: inner(tf.bfloat16)),
+            *both(tf.add, long, tf.complex128),
+            *both(lambda x, y: tf.where([[True]], x, y), long, tf.complex128),
+            *both(tf.matmul, thin, tf.int32),
+            *both(tf.matmul, thin, tf.float32),
+            *both(tf.matmul, thin, tf.bfloat16),
             lambda: tf.reduce_max(tf.zeros([2**31, 0, 2**31]), 1),
             lambda: tf.nn.max_pool2d(tf.zeros([0, 2**40, 2**40, 1]), 2, 1, "SAME"),
             lambda: np.asarray(tf.zeros([0, 2**40, 2**40])),
