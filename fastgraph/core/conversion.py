@@ -131,7 +131,7 @@ def _convert(value: TensorLike, dtype: DType | None) -> Tensor:
     if isinstance(value, (list, tuple, range, bytearray, memoryview)):
         return _from_sequence(value, dtype)
     if isinstance(value, np.generic):
-        return from_array(np.asarray(value), dtype)
+        return _from_array(np.asarray(value), dtype)
     if isinstance(value, (bool, int, float, complex, str, bytes)):
         return _from_leaves(_single(value), value, dtype)
     if class_has(value, "__array__") or hasattr(value, "__array_interface__"):
@@ -171,7 +171,10 @@ def _as_lists(value: Any) -> Any:
         return [_as_lists(item) for item in value]
     if isinstance(value, (Tensor, np.ndarray, np.generic)) or not is_sequence(value):
         return value
-    items = value if class_has(value, "__iter__") else [value[i] for i in range(len(value))]
+    try:
+        items = value if class_has(value, "__iter__") else [value[i] for i in range(len(value))]
+    except IndexError:  # fewer than its length says
+        raise ValueError(RAGGED) from None
     return [_as_lists(item) for item in items]
 
 

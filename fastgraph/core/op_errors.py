@@ -131,8 +131,7 @@ def failed(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any], erro
         if "[Op:" in error.message:
             return error
         return _named(prim, error, inputs, attrs)
-    # NumPy's words for more bytes than can be counted: it raises MemoryError from fewer.
-    if isinstance(error, MemoryError) or str(error).startswith(("array is too big", "Maximum allowed dimension")):
+    if is_of_memory(error):
         return ResourceExhaustedError(
             None, None, f"Out of memory: {error or 'an array could not be made'} [Op:{prim.op_type}] name: "
         )
@@ -197,6 +196,12 @@ def _ended(error: OpError, message: str) -> OpError:
     error._message = message
     error.args = (*error.args[:2], message, *error.args[3:])
     return error
+
+
+def is_of_memory(error: BaseException) -> bool:
+    """Say whether NumPy lacked memory: it has other words for more bytes than can be counted."""
+    words = ("array is too big", "Maximum allowed dimension", "iterator is too large", "broadcast dimensions too large")
+    return isinstance(error, MemoryError) or str(error).startswith(words)
 
 
 def out_of_memory(dims: tuple[int, ...], dtype: DType) -> str:

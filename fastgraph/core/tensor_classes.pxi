@@ -428,7 +428,8 @@ cdef class EagerTensor(Tensor):
         if self.size == 1:
             return bool(tensor_array(self).reshape(())[()])
         if self.size == 0:
-            return False
+            raise ValueError("The truth value of an empty array is ambiguous. "
+                             "Use `array.size > 0` to check that an array is not empty.")
         raise ValueError(
             "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
 

@@ -1,14 +1,14 @@
 # Part of tensor.pyx: memory in and out: tensors over Blocks, arrays, strings and Cells.
 
 cdef int64_t _count(int ndim, const int64_t* dims) noexcept nogil:
-    """The number of elements; -1 if it does not fit into 63 bits."""
+    """The number of elements; -1 if their bytes would not fit into 63 bits, whatever their dtype."""
     cdef int i
     cdef int64_t n = 1
     for i in range(ndim):
         if dims[i] == 0:
             return 0
     for i in range(ndim):
-        if n > (<int64_t>1 << 62) // dims[i]:
+        if n > (<int64_t>1 << 58) // dims[i]:
             return -1
         n *= dims[i]
     return n
@@ -73,9 +73,12 @@ cdef cnp.ndarray _view(EagerTensor t, int flags):
     _alive(t)
     descr = _descr(t.dtype_code)
     Py_INCREF(descr)
-    view = <cnp.ndarray>PyArray_NewFromDescr(
-        <void*>cnp.ndarray, <void*>descr, t.ndim, <cnp.npy_intp*>&t.dims[0], NULL, t.data,
-        cnp.NPY_ARRAY_C_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED | flags, None)
+    try:
+        view = <cnp.ndarray>PyArray_NewFromDescr(
+            <void*>cnp.ndarray, <void*>descr, t.ndim, <cnp.npy_intp*>&t.dims[0], NULL, t.data,
+            cnp.NPY_ARRAY_C_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED | flags, None)
+    except ValueError:  # NumPy counts the other axes even where there is no element
+        raise ResourceExhaustedError(None, None, op_errors.out_of_memory(_dims(t), _dtypes[t.dtype_code])) from None
     cnp.set_array_base(view, Buffer.of(t.block))
     return view
 

@@ -70,7 +70,7 @@ cdef EagerTensor _broadcast_to(EagerTensor x, object shape):
     if same:
         return x
     size = _count(ndim, &dims[0])
-    if size < 0 or size > (<int64_t>1 << 58):
+    if size < 0:
         return None
     out = wrap_block(block_new(size * _item_sizes[x.dtype_code]), x.dtype_code, ndim, &dims[0])
     if size:
@@ -188,6 +188,8 @@ cdef EagerTensor _gather(EagerTensor x, EagerTensor indices, int64_t axis):
     for i in range(axis + 1, x.ndim):
         dims[indices.ndim + i - 1] = x.dims[i]
         inner *= x.dims[i]
+    if _count(x.ndim + indices.ndim - 1, &dims[0]) < 0:
+        return None
     out = wrap_block(block_new(outer * indices.size * inner), x.dtype_code, x.ndim + indices.ndim - 1, &dims[0])
     how.x = x.data
     how.out = out.data
@@ -307,7 +309,7 @@ cdef EagerTensor filled(int code, int ndim, const int64_t* dims, bint one):
     cdef int64_t size = _count(ndim, dims), item = _item_sizes[code]
     cdef char value[16]
     cdef EagerTensor out
-    if size < 0 or size > (<int64_t>1 << 58) or code == STRING:
+    if size < 0 or code == STRING:
         return None
     if not one:
         return wrap_block(block_zeros(size * item), code, ndim, dims)
@@ -357,7 +359,7 @@ cdef EagerTensor _fill(EagerTensor value, tuple shape):
         if dims[i] < 0:
             return None
     size = _count(len(shape), &dims[0])
-    if size < 0 or size > (<int64_t>1 << 58):
+    if size < 0:
         return None
     out = wrap_block(block_new(size * item), value.dtype_code, len(shape), &dims[0])
     with nogil:
@@ -409,7 +411,7 @@ cdef EagerTensor _one_hot(EagerTensor indices, EagerTensor on, EagerTensor off, 
     dims[indices.ndim] = depth
     m.item = _item_sizes[on.dtype_code]
     i = indices.ndim + 1
-    if _count(i, &dims[0]) < 0 or _count(i, &dims[0]) > (<int64_t>1 << 58):
+    if _count(i, &dims[0]) < 0:
         return None
     out = wrap_block(block_new(indices.size * depth * m.item), on.dtype_code, i, &dims[0])
     m.out = out.data

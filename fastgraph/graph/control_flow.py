@@ -68,7 +68,7 @@ def cond(
             raise TypeError(f"'{what}' must be callable.")
     trace = current_trace()
     if trace is None:
-        return true_fn() if pred else false_fn()
+        return true_fn() if _holds(pred) else false_fn()
     if isinstance(pred, bool):
         raise TypeError("pred must not be a Python bool", pred)
     pred = _predicate(convert(pred))
@@ -130,6 +130,11 @@ def _without_operations(function: Callable[..., Any], decides: object) -> Any:
         return nesting.map_structure(lambda leaf: decides if isinstance(leaf, OperationView) else leaf, result)
 
     return branch
+
+
+def _holds(pred: TensorLike) -> bool:
+    """Say whether an eager predicate is true: as the tensor that it is, never as the Python object."""
+    return pred if isinstance(pred, bool) else bool(convert(pred))
 
 
 def _predicate(pred: Tensor) -> Any:
@@ -263,7 +268,7 @@ def case(
         _demand([pred for pred, _ in pairs], "Input error: None of conditions evaluated as True:")
     if current_trace() is None:
         asked = pairs if default is not None else pairs[:-1]
-        chosen = next((i for i, (pred, _) in enumerate(asked) if pred), None)
+        chosen = next((i for i, (pred, _) in enumerate(asked) if _holds(pred)), None)
         result = (asked[chosen][1] if chosen is not None else default or pairs[-1][1])()
         for _ in asked if chosen is None else asked[: chosen + 1]:
             if not strict and isinstance(result, (list, tuple)) and len(result) == 1:

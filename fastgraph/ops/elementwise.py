@@ -13,7 +13,7 @@ from fastgraph.core.base.dtype import STORED, DType, DTypeLike, as_dtype, string
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.native import array_loops
-from fastgraph.core.op_errors import message_name
+from fastgraph.core.op_errors import is_of_memory, message_name
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, bind, current_trace, quick_cast, quick_clip
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
@@ -314,7 +314,9 @@ def select(condition: Array, x: Array, y: Array) -> Any:
     """x where condition holds, else y. bool[*s], t[*s], t[*s] -> t[*s], broadcasting."""
     try:
         return np.where(condition, x, y).astype(x.dtype, copy=False)
-    except ValueError:
+    except ValueError as error:
+        if is_of_memory(error):
+            raise
         shapes = shape_text(condition.shape), shape_text(x.shape), shape_text(y.shape)
         text = "condition {}, then {}, and else {} must be broadcastable".format(*shapes)
         raise InvalidArgumentError(None, None, text) from None

@@ -371,8 +371,8 @@ def _fitting(body: Callable[..., Any]) -> Callable[..., Any]:
     def checked(x: Array, y: Array, **attrs: Any) -> Any:
         try:
             return body(x, y, **attrs)
-        except ValueError:
-            if x.shape == y.shape:
+        except ValueError as error:
+            if x.shape == y.shape or op_errors.is_of_memory(error):
                 raise
             raise InvalidArgumentError(
                 None, None, f"Incompatible shapes: {shape_text(x.shape)} vs. {shape_text(y.shape)}"

@@ -15,6 +15,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.op_errors import is_of_memory
 from fastgraph.core.tensor import Tensor, class_has
 from fastgraph.ops.arguments import are_known, as_tensor, known_value, named, static_axes
 from fastgraph.ops.complex_numbers import conj
@@ -162,7 +163,9 @@ def matmul_p(a: Array, b: Array, *, transpose_a: bool, transpose_b: bool) -> Any
         left, right = left.astype(np.float32), right.astype(np.float32)
     try:
         return np.matmul(left, right).astype(a.dtype, copy=False)
-    except ValueError:
+    except ValueError as error:
+        if is_of_memory(error):
+            raise
         text = f"In[0] and In[1] must have compatible batch dimensions: {shape_text(a.shape)} vs. {shape_text(b.shape)}"
         raise invalid(text) from None
 

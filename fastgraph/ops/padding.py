@@ -217,6 +217,8 @@ def _set_into(x: Any, axis: int, start: Tensor | int, n: Tensor | int) -> Any:
 def mirror_pad_p(input: Array, *, paddings: Paddings, mode: str) -> Any:
     """input with its own elements, mirrored, before and after along each axis. t[*s] -> t[*r]."""
     validated(_mirrored, input.shape, paddings, mode)
+    if not paddings:  # which NumPy does not take, not even of a scalar
+        return input.copy()
     return np.pad(input, paddings, mode="reflect" if mode == "REFLECT" else "symmetric")
 
 

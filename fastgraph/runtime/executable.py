@@ -27,7 +27,7 @@ from fastgraph.compiler.program.symbolic_extents import fits, shapes_of, witness
 from fastgraph.compiler.store import kernel_service, wait_message
 from fastgraph.compiler.store.kernel_store import store
 from fastgraph.core.base import flags
-from fastgraph.core.base.deferred_signals import imported
+from fastgraph.core.base.deferred_signals import deferred, imported
 from fastgraph.core.base.dtype import resource
 from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.base.locks import Lock, importing
@@ -301,6 +301,10 @@ class Executable:
 
     def _make(self, version: _Version) -> None:
         """Assemble the program and ask for its kernels."""
+        with deferred:  # what a handler of a signal raises is no reason to run uncompiled
+            self._try_to_make(version)
+
+    def _try_to_make(self, version: _Version) -> None:
         try:
             kernel_service.expect()
             with importing:  # here: a first result by the ops' bodies does not wait for it

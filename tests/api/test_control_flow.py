@@ -439,3 +439,32 @@ def test_indices_of_slices_are_int64_where_one_branch_has_them_so() -> None:
 def test_a_loop_over_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="'loop_vars' must be provided"):
         fg.while_loop(lambda: True, lambda: (), ())
+
+
+@pytest.mark.parametrize(
+    ("pred", "wanted"),
+    [
+        ([[0]], "else"),
+        ([True], "then"),
+        ("", "else"),
+        (np.bool_(True), "then"),
+        ([0, 1], ValueError),
+        ([], ValueError),
+        (None, ValueError),
+        ({"a": 1}, ValueError),
+        (object(), ValueError),
+    ],
+    ids=["zero in lists", "list", "no text", "bool of NumPy", "two", "none", "None", "dict", "object"],
+)
+def test_an_eager_predicate_is_the_tensor_that_it_stands_for(pred, wanted) -> None:
+    """A list is no truth of Python's: [[0]] is false, and what is no tensor is an error."""
+    calls = [
+        lambda: fg.cond(pred, lambda: "then", lambda: "else"),
+        lambda: fg.case([(pred, lambda: "then")], default=lambda: "else"),
+    ]
+    for call in calls:
+        if isinstance(wanted, str):
+            assert call() == wanted
+        else:
+            with pytest.raises(wanted):
+                call()

@@ -5,12 +5,17 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import warnings
 from typing import Any
 
 import pytest
 
 import fastgraph as tf
-from fastgraph.core.base.deferred_signals import deferred
+from fastgraph.compiler import assemble as assembling
+from fastgraph.core.base import deferred_signals, flags
+from fastgraph.core.base.deferred_signals import Untraced, deferred
+from fastgraph.core.tensor import current_state
+from fastgraph.staging import autograph
 
 
 def test_handlers_wait_for_imports_and_come_in_order() -> None:
@@ -36,6 +41,105 @@ def test_ctrl_c_comes_after_the_import() -> None:
         steps.append("imported")
     assert steps == ["imported"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("manager", [deferred, Untraced], ids=["deferred", "untraced"])
+def test_handlers_that_raise_while_handlers_are_exchanged(manager: Any, monkeypatch: Any) -> None:
+    """Each moment between two handlers is tried: whatever is raised is raised here, and all handlers are back."""
+    left: list[int] = []
+
+    class Interrupted:
+        getsignal, default_int_handler = signal.getsignal, signal.default_int_handler
+
+        @staticmethod
+        def signal(number: int, handler: Any) -> None:
+            signal.signal(number, handler)
+            left[0] -= 1
+            if left[0] in (0, 1):
+                signal.raise_signal((signal.SIGUSR1, signal.SIGUSR2)[left[0]])
+
+    def handler(number: int, *_: object) -> None:
+        raise TimeoutError(number)
+
+    numbers = (signal.SIGUSR1, signal.SIGALRM, signal.SIGUSR2)
+    earlier = [signal.signal(number, handler) for number in numbers]
+    before = [signal.getsignal(number) for number in range(1, signal.NSIG)]
+    monkeypatch.setattr(deferred_signals, "_signal", Interrupted)
+    try:
+        for moment in range(1, 40):
+            left[:] = [moment]
+            raised = False
+            try:
+                with deferred if manager is deferred else Untraced(current_state()):
+                    pass
+            except TimeoutError:
+                raised = True
+            assert raised == (left[0] <= 1), moment
+            assert [signal.getsignal(number) for number in range(1, signal.NSIG)] == before, moment
+            assert (deferred_signals._depth, deferred_signals._handlers, deferred_signals._came) == (0, {}, [])
+        assert not raised
+    finally:
+        for number, handler_before in zip(numbers, earlier, strict=True):
+            signal.signal(number, handler_before)
+
+
+def test_what_a_handler_raises_while_a_function_is_converted_is_no_reason_not_to_convert_it(monkeypatch: Any) -> None:
+    armed = [True]
+    convert = autograph.get_converter()
+
+    def interrupted(function: Any) -> Any:
+        if armed:
+            armed.clear()
+            signal.raise_signal(signal.SIGUSR1)
+        return convert(function)
+
+    def handler(*_: object) -> None:
+        raise ArithmeticError("too long")
+
+    @tf.function
+    def halved(x: tf.Tensor) -> tf.Tensor:
+        while x > 1.0:
+            x = x / 2.0
+        return x
+
+    monkeypatch.setattr(autograph, "get_converter", lambda: interrupted)
+    earlier = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(ArithmeticError, match="too long"):
+                halved(tf.constant(8.0))
+            assert not armed
+            assert halved(tf.constant(8.0)).numpy() == 1.0
+    finally:
+        signal.signal(signal.SIGUSR1, earlier)
+
+
+def test_what_a_handler_raises_while_a_graph_is_compiled_is_no_reason_to_run_uncompiled(monkeypatch: Any) -> None:
+    armed = [True]
+    assemble = assembling.assemble
+
+    def interrupted(*arguments: Any) -> Any:
+        if armed:
+            armed.clear()
+            signal.raise_signal(signal.SIGUSR1)
+        return assemble(*arguments)
+
+    def handler(*_: object) -> None:
+        raise ArithmeticError("too long")
+
+    f = tf.function(lambda x: tf.sin(x) * 2.0 + 1.0)
+    monkeypatch.setattr(assembling, "assemble", interrupted)
+    earlier = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with flags.override(tier="last"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(ArithmeticError, match="too long"):
+                f(tf.constant(0.0))
+            assert not armed
+            assert f(tf.constant(0.0)).numpy() == 1.0
+    finally:
+        signal.signal(signal.SIGUSR1, earlier)
 
 
 PROGRAM = """

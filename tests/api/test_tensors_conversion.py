@@ -32,6 +32,7 @@ VALUES = [
     ("tf.constant([[],[]])", "<tf.Tensor: shape=(2, 0), dtype=float32, numpy=array([], shape=(2, 0), dtype=float32)>"),
     ("tf.constant(1+2j)", "<tf.Tensor: shape=(), dtype=complex128, numpy=(1+2j)>"),
     ("tf.constant(1,tf.complex64)", "<tf.Tensor: shape=(), dtype=complex64, numpy=(1+0j)>"),
+    ("tf.constant(np.longdouble(1.5),tf.float32)", "<tf.Tensor: shape=(), dtype=float32, numpy=1.5>"),
     ("tf.constant(np.array([1,2]))", "<tf.Tensor: shape=(2,), dtype=int64, numpy=array([1, 2])>"),
     (
         "tf.constant(np.array([1.5,2.]),tf.int32)",
@@ -442,3 +443,16 @@ def test_tf_add_takes_what_comes_first() -> None:
     with pytest.raises(fg.errors.InvalidArgumentError):
         fg.add(np.array([1.5, 2.5]), fg.constant([1.0, 2.0]))
     np.testing.assert_array_equal(fg.divide(np.array([1.5, 2.5]), fg.Variable([1.0, 2.0])), [1.5, 1.25])
+
+
+def test_a_sequence_that_ends_before_its_length_is_no_tensor() -> None:
+    class Short:
+        def __len__(self) -> int:
+            return 3
+
+        def __getitem__(self, place: int) -> float:
+            return [1.0, 2.0][place]
+
+    for value in (Short(), [Short(), Short()]):
+        with pytest.raises(ValueError, match="Can't convert non-rectangular Python sequence to Tensor"):
+            fg.constant(value)

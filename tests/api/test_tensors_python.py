@@ -54,6 +54,11 @@ ERRORS: list[tuple[str, type[Exception], str]] = [
         ValueError,
         "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()",
     ),
+    (
+        "bool(tf.zeros([0, 2]))",
+        ValueError,
+        "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty.",
+    ),
     ("int(f2)", TypeError, "only 0-dimensional arrays can be converted to Python scalars"),
     ("int(tf.constant([3]))", TypeError, "only 0-dimensional arrays can be converted to Python scalars"),
     ("float(s)", ValueError, "could not convert string to float: b'a'"),

@@ -161,6 +161,46 @@ def test_memory_that_ends(tmp_path: Path, tier: str) -> None:
     )
 
 
+@pytest.mark.parametrize("tier", ["first", "last"])
+def test_more_bytes_than_can_be_counted(tmp_path: Path, tier: str) -> None:
+    """Of few elements, or of zeros, which need no memory until they are written, 2**64 bytes can be asked for."""
+    run(
+        """
+        import numpy as np
+        import fastgraph as tf
+
+        def both(work, inputs, dtype):
+            return [lambda: work(*inputs(dtype)), lambda: tf.function(work)(*inputs(dtype))]
+
+        def long(dtype):  # made outside of graphs, which would write the zeros
+            return tf.zeros([2**30, 1], dtype), tf.zeros([1, 2**30], dtype)
+
+        def thin(dtype):
+            return tf.zeros([2**31, 0], dtype), tf.zeros([0, 2**31], dtype)
+
+        cases = [
+            *both(tf.add, long, tf.complex128),
+            *both(lambda x, y: tf.where([[True]], x, y), long, tf.complex128),
+            *both(tf.matmul, thin, tf.int32),
+            *both(tf.matmul, thin, tf.float32),
+            *both(tf.matmul, thin, tf.bfloat16),
+            lambda: tf.reduce_max(tf.zeros([2**31, 0, 2**31]), 1),
+            lambda: tf.nn.max_pool2d(tf.zeros([0, 2**40, 2**40, 1]), 2, 1, "SAME"),
+            lambda: np.asarray(tf.zeros([0, 2**40, 2**40])),
+        ]
+        for i, work in enumerate(cases):
+            try:
+                work()
+            except tf.errors.ResourceExhaustedError:
+                pass
+            else:
+                raise AssertionError(i)
+        """,
+        tmp_path,
+        FASTGRAPH_TIER=tier,
+    )
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no file size limits")
 @pytest.mark.parametrize("worker", ["0", "1"])
 def test_a_disk_that_is_full(tmp_path: Path, worker: str) -> None:

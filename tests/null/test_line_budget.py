@@ -161,6 +161,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
         164_500,
         "datasets are written from copies of graphs, of files, ragged elements and random maps too; 40 kernels written",
     ),
+    (164_510, "every handler of a signal is put back, whatever others raise; NumPy's words for too many bytes"),
     (
         165_200,
         "operations of TensorFlow's gradients and updates in graphs that are read: images, lists, slices, branches",

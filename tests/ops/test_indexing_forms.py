@@ -159,3 +159,17 @@ def test_bounds_of_other_lengths_are_refused(noted: tuple[int | None, ...], tier
         for n in (1, 3):
             with pytest.raises(fg.errors.InvalidArgumentError if None in noted else ValueError):
                 staged(*[fg.ones([n if m is None else m], fg.int32) for m in noted])
+
+
+@pytest.mark.parametrize("tier", ["eager", "first", "last"])
+@pytest.mark.parametrize("mode", ["CONSTANT", "REFLECT", "SYMMETRIC"])
+def test_a_scalar_has_no_edges_to_pad(mode: str, tier: str) -> None:
+    def padded(x: Any) -> Any:
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = fg.pad(x, np.zeros((0, 2), np.int32), mode)
+        return y, tape.gradient(y, x)
+
+    with flags.override(tier="first" if tier == "eager" else tier):
+        value, gradient = (padded if tier == "eager" else fg.function(padded))(fg.constant(2.0))
+    assert (value.shape, value.numpy(), gradient.numpy()) == ((), 2.0, 1.0)

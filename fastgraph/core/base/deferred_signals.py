@@ -1,9 +1,11 @@
 """Handlers of signals wait while modules are imported on demand, and so do forks by other threads; none is traced.
 
 Rule: a handler runs between any two bytecodes of the main thread, and would find half of a module that is being
-imported there; what it has to do is done when the import is over. A forked child would find Python's lock of such a
-module taken for good. While the main thread traces, a handler runs at once (it may be there to end what takes too
-long), but its ops are none of the trace's.
+imported there; what it has to do is done when the import is over. What it raises is never lost, nor taken for a fault
+of what it interrupts: handlers wait where every exception has a meaning (a function that cannot be converted, a graph
+that cannot be compiled), and each is put back, whatever those raise that are back already. A forked child would find
+Python's lock of such a module taken for good. While the main thread traces, a handler runs at once (it may be there to
+end what takes too long), but its ops are none of the trace's.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from fastgraph.core.base.locks import importing
 
 _SIGNALS = range(1, _signal.NSIG)
 _depth = 0  # of the main thread's imports
-_handlers: dict[int, Any] = {}  # those that wait
+_handlers: dict[int, tuple[Any, Any]] = {}  # those that wait, and what is there meanwhile
 _came: list[int] = []
 
 
@@ -40,11 +42,15 @@ class Deferred:
         _depth += 1
         if _depth > 1:
             return
-        for number in _SIGNALS:
-            handler = _signal.getsignal(number)
-            if callable(handler):
-                _handlers[number] = handler
-                _signal.signal(number, _note)
+        try:
+            for number in _SIGNALS:
+                handler = _signal.getsignal(number)
+                if callable(handler):
+                    _handlers[number] = handler, _note
+                    _signal.signal(number, _note)
+        except BaseException:  # what a handler raised whose turn had not come
+            self.__exit__()
+            raise
 
     def __exit__(self, *_: object) -> None:
         global _depth
@@ -54,13 +60,33 @@ class Deferred:
         if _depth:
             return
         waiting = dict(_handlers)
-        _handlers.clear()
-        for number, handler in waiting.items():
-            if _signal.getsignal(number) is _note:
+        try:
+            _put_back(_handlers)
+        finally:
+            _call_those_that_came(waiting)
+
+
+def _put_back(handlers: dict[int, tuple[Any, Any]]) -> None:
+    """Install the handlers again where their substitutes are, all of them, whatever those that are there raise."""
+    try:
+        while handlers:
+            number, (handler, substitute) = next(iter(handlers.items()))
+            if _signal.getsignal(number) is substitute:
                 _signal.signal(number, handler)
+            del handlers[number]
+    finally:
+        if handlers:
+            _put_back(handlers)
+
+
+def _call_those_that_came(handlers: dict[int, tuple[Any, Any]]) -> None:
+    try:
         while _came:
             number = _came.pop(0)
-            waiting[number](number, sys._getframe(1))
+            handlers[number][0](number, sys._getframe(2))
+    finally:
+        if _came:
+            _call_those_that_came(handlers)
 
 
 def _note(number: int, frame: Any) -> None:
@@ -98,13 +124,7 @@ class Untraced:
             raise
 
     def __exit__(self, *_: object) -> None:
-        while self._replaced:
-            number, (handler, own) = next(iter(self._replaced.items()))
-            try:
-                if _signal.getsignal(number) is own:
-                    _signal.signal(number, handler)
-            finally:
-                del self._replaced[number]
+        _put_back(self._replaced)
 
     def _call(self, handler: Any, number: int, frame: Any) -> Any:
         state = self._state

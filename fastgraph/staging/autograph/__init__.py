@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from fastgraph.core.base.deferred_signals import imported
+from fastgraph.core.base.deferred_signals import deferred, imported
 from fastgraph.core.base.locks import importing
 from fastgraph.graph.source_lines import unconverted
 from fastgraph.staging.autograph import source_code
@@ -361,23 +361,25 @@ def _convert_function(function: types.FunctionType) -> Callable[..., Any] | None
     """Return the converted function, or None (with a warning, once) where malt cannot convert it."""
     if _observer is not None and not getattr(function, _NO_CONVERSION, False):
         _observer(function)
-    try:
-        converted: Callable[..., Any] = get_converter()(function)
-        return converted
-    except RecursionError:
-        raise  # of the program: the stack was full before
-    except Exception as error:
-        if not getattr(function, _NO_CONVERSION, False):
-            setattr(function, _NO_CONVERSION, True)
-            unconverted[function.__code__] = str(error)
-            warnings.warn_explicit(
-                f"AutoGraph could not transform {function!r} and will run it as-is. Cause: {error}. To silence "
-                "this warning, decorate the function with @tf.autograph.experimental.do_not_convert",
-                UserWarning,
-                function.__code__.co_filename,
-                function.__code__.co_firstlineno,
-            )
-        return None
+    with deferred:  # what a handler of a signal raises is no reason to run the function as it is
+        try:
+            converted: Callable[..., Any] = get_converter()(function)
+            return converted
+        except RecursionError:
+            raise  # of the program: the stack was full before
+        except Exception as error:
+            cause = str(error)
+    if not getattr(function, _NO_CONVERSION, False):
+        setattr(function, _NO_CONVERSION, True)
+        unconverted[function.__code__] = cause
+        warnings.warn_explicit(
+            f"AutoGraph could not transform {function!r} and will run it as-is. Cause: {cause}. To silence "
+            "this warning, decorate the function with @tf.autograph.experimental.do_not_convert",
+            UserWarning,
+            function.__code__.co_filename,
+            function.__code__.co_firstlineno,
+        )
+    return None
 
 
 def get_converter() -> Any:
