@@ -426,6 +426,28 @@ def test_float_division_is_tensorflows(dtype: type) -> None:
     assert np.array_equal(evaluate(f"floormod_{name}(a, b)", a, b), moved, equal_nan=True)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_remainders_of_floats_are_exact(dtype: type) -> None:
+    """Those of few multiples, computed by vectors, too: near whole quotients, of denormals, by 1, with every sign."""
+    rng = np.random.default_rng(5)
+    digits = np.finfo(dtype).nmant
+    b = np.concatenate([rng.standard_normal(20_000), 2.0 ** rng.uniform(-20, 20, 10_000), np.ones(5_000)]).astype(dtype)
+    times = np.floor(2.0 ** rng.uniform(0, digits + 3, b.size)).astype(dtype)
+    near = (b * times).astype(dtype)
+    edges = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, np.finfo(dtype).max, np.finfo(dtype).tiny, 5e-324, 1e-45])
+    crossed = [grid.ravel().astype(dtype) for grid in np.meshgrid(edges, edges)]
+    small = (b * dtype(np.finfo(dtype).tiny)).astype(dtype)
+    a = np.concatenate([near, np.nextafter(near, dtype(0)), np.nextafter(near, dtype(np.inf)), small, b * 7, crossed[0]])
+    b = np.concatenate([b, b, b, np.roll(small, 1), np.roll(b, 1), crossed[1]])
+    for a, b in ((a.astype(dtype), b), (-a.astype(dtype), b)):
+        with np.errstate(all="ignore"):
+            rest = np.fmod(a, b)
+            moved = np.where((rest != 0) & ((b < 0) != (rest < 0)), rest + b, rest)
+        got = evaluate(f"floormod_{np.dtype(dtype).name}(a, b)", a, b)
+        assert np.array_equal(got, moved, equal_nan=True)
+        assert np.array_equal(np.signbit(got)[~np.isnan(got)], np.signbit(moved)[~np.isnan(got)])
+
+
 def test_every_half_float_converts() -> None:
     """All 65,536 patterns of float16 and bfloat16, exactly."""
     bits = np.arange(1 << 16, dtype=np.uint16)

@@ -145,10 +145,27 @@ def floordiv(a: Lane, b: Lane) -> Lane:
     return zero.select(0, quotient)
 
 
+def _fmod(a: Lane, b: Lane) -> Lane:
+    """What is left of a float behind the whole multiples of another, with the dividend's sign: exactly."""
+    if a.dtype == "float64" and not a.fused:
+        return a.call("fmod", b)
+    return a.mostly("fmod", _few_multiples, lambda a, b: a.call("fmod", b), b, same=True)
+
+
+def _few_multiples(a: Lane, b: Lane) -> tuple[Lane, Lane]:
+    """`_fmod` where the quotient has fewer digits than a float has: it is a whole number too large at most by one."""
+    size, divisor = a.abs(), b.abs()
+    quotient = size / divisor
+    rest = -quotient.trunc().rest_of_product(divisor, size)
+    rest = (rest < 0.0).select(rest + divisor, rest)
+    few = 2.0**22 if a.dtype == "float32" else 2.0**51
+    return rest.copysign(a), (quotient < few) & (divisor < INF)
+
+
 def floormod(a: Lane, b: Lane) -> Lane:
-    """The remainder that floordiv leaves: the divisor's sign. For floats a call of fmod, as exact as TensorFlow's."""
+    """The remainder that floordiv leaves: the divisor's sign. For floats fmod's, as exact as TensorFlow's."""
     if a.dtype in FLOATS:
-        remainder = a.call("fmod", b)
+        remainder = _fmod(a, b)
         return (remainder.differs(0.0) & (remainder < 0.0).differs(b < 0.0)).select(remainder + b, remainder)
     _, remainder, zero = _divide(a, b)
     if a.dtype in SIGNED:
