@@ -75,7 +75,8 @@ def rank(x: Lane, nan: float) -> Lane:
 def ranked(n: Lane) -> Lane:
     """The float whose rank is n."""
     width = 31 if n.dtype == "int32" else 63
-    return (n ^ ((n >> width) & ((1 << width) - 1))).from_bits()
+    whole = f"uint{width + 1}"
+    return (n ^ ((n >> width).to(whole) >> 1).to(n.dtype)).from_bits()
 
 
 def sign(x: Lane) -> Lane:
