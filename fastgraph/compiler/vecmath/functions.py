@@ -308,6 +308,11 @@ FLOAT_FUNCTIONS: dict[str, Callable[[Lane], Lane]] = {
     "ndtri": ndtri,
     "digamma": digamma,
     "bessel_i0e": bessel.i0e,
+    "bessel_k0": bessel.k0,
+    "bessel_k0e": bessel.k0e,
+    "bessel_k1": bessel.k1,
+    "bessel_k1e": bessel.k1e,
+    "expint": bessel.expint,
     "bessel_i1e": bessel.i1e,
     "rsqrt": rsqrt,
     "sqrt": lambda x: x.sqrt(),
@@ -316,8 +321,6 @@ FLOAT_FUNCTIONS: dict[str, Callable[[Lane], Lane]] = {
     "trunc": lambda x: x.trunc(),
     "round": lambda x: x.round(),
 }
-#: Functions of two numbers left to libm: right, but one element at a time.
-LIBM_2 = ("fmod", "nextafter")
 
 
 def _libm(symbol: str) -> Callable[..., Lane]:
@@ -379,8 +382,8 @@ def functions() -> dict[str, Function]:
         define(f"ranked_{dtype}", (whole,), dtype, ranked)
         for op, body in FOLDS.items():
             define(f"fold_{op}_{dtype}", (dtype, dtype), dtype, body)
-        for op in LIBM_2:
-            define(f"{op}_{dtype}", (dtype, dtype), dtype, _libm(op))
+        define(f"fmod_{dtype}", (dtype, dtype), dtype, _fmod)
+        define(f"nextafter_{dtype}", (dtype, dtype), dtype, _libm("nextafter"))
     for name, row in RANDOM.items():
         define(name, *row)
     everything = ("bool", *INTEGERS, *FLOATS, *HALVES)
