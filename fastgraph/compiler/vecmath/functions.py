@@ -147,7 +147,7 @@ def floordiv(a: Lane, b: Lane) -> Lane:
 
 
 def _fmod(a: Lane, b: Lane) -> Lane:
-    """What is left of a float behind the whole multiples of another, with the dividend's sign: exactly."""
+    """The rest of a float behind the whole multiples of another, with the dividend's sign: exactly."""
     if a.dtype == "float64" and not a.fused:
         return a.call("fmod", b)
     return a.mostly("fmod", _few_multiples, lambda a, b: a.call("fmod", b), b, same=True)

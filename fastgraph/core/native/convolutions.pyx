@@ -297,7 +297,7 @@ cdef void _total(Number* chunks, int64_t count, int64_t n, Number* to) noexcept 
 
 
 def has_pairs():
-    """Whether this CPU multiplies pairs of bfloat16 and adds both products in one instruction."""
+    """True if this CPU multiplies pairs of bfloat16 and adds both products in one instruction."""
     return bool(_tiles and _bits == 512)
 
 
