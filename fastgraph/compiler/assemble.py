@@ -12,6 +12,7 @@ from typing import Any, TypeGuard, cast
 from fastgraph.compiler.cpu.column_reductions import apply as down_columns
 from fastgraph.compiler.cpu.emit import Emitted, emit
 from fastgraph.compiler.cpu.op_renderer import FLOATS
+from fastgraph.compiler.half_precision import is_by_pairs
 from fastgraph.compiler.library import bias_gradient, convolution, data_dependent_shapes, loop_kernels, scalar_loops
 from fastgraph.compiler.library.register_blocks import Geometry
 from fastgraph.compiler.library.sequential_ops import KINDS, ordered
@@ -109,7 +110,7 @@ class Assembler:
             return False
         if self.is_gemm(node) or node in self.refused or self.blocks(node) is not None or self.has_loops(node):
             return False
-        return not self.is_bias_gradient(node)
+        return not self.is_bias_gradient(node) and not self.is_by_pairs(node)
 
     def is_gemm(self, node: Node) -> bool:
         """Return whether a node is a product that the executor computes by blocks in registers, or by BLAS."""
@@ -141,6 +142,10 @@ class Assembler:
         if node.op.step != "convolution" or node in self.opaque or node in self.refused or self.is_dynamic(node):
             return None
         return convolution.geometry(node, lambda value: self.avals[value].shape)
+
+    def is_by_pairs(self, node: Node) -> bool:
+        """Return whether a node is a convolution of bfloat16 that C computes better than a kernel would."""
+        return is_by_pairs(node)
 
     def has_loops(self, node: Node) -> bool:
         """Return whether a kernel of the op's own is better than the loop nest that it has too."""

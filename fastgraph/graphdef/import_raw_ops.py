@@ -11,7 +11,7 @@ from fastgraph.api.namespaces import resolve
 from fastgraph.composites import ctc_decoders, sparse_sets
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
-from fastgraph.core.base.dtype import as_dtype, uint8, uint64
+from fastgraph.core.base.dtype import as_dtype, uint8
 from fastgraph.core.conversion import constant
 from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.errors import NotFoundError
@@ -35,19 +35,21 @@ def _bits(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     (x,) = inputs
     if not x.dtype.is_integer:
         raise invalid(f"Value for attr 'T' of {x.dtype.name} is not in the list of allowed values: whole numbers")
-    n = cast(call_public("bitcast", x, as_dtype(f"uint{8 * x.dtype.size}")), uint64)
+    bits = 8 * x.dtype.size
+    kind = as_dtype(f"uint{bits}")
+    n = call_public("bitcast", x, kind)
 
     def masked(x: Any, mask: int) -> Any:
-        return call_public("bitwise.bitwise_and", x, constant(mask, uint64))
+        return call_public("bitwise.bitwise_and", x, constant(mask % (1 << bits), kind))
 
     def moved(x: Any, by: int) -> Any:
-        return call_public("bitwise.right_shift", x, constant(by, uint64))
+        return call_public("bitwise.right_shift", x, constant(by, kind))
 
     n = n - masked(moved(n, 1), 0x5555555555555555)
     n = masked(n, 0x3333333333333333) + masked(moved(n, 2), 0x3333333333333333)
     n = masked(n + moved(n, 4), 0x0F0F0F0F0F0F0F0F)
     for by in (8, 16, 32):
-        n = n + moved(n, by)
+        n = n + moved(n, by) if by < bits else n
     return cast(masked(n, 0x7F), uint8)
 
 

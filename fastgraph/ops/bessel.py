@@ -96,14 +96,19 @@ def _of_positive(name: str, x: Array, below: float) -> Any:
     return _unless(x <= 0, below, _by_scipy(name, x), x)
 
 
-@elementwise("math.special.bessel_k0", vjp=dict(x=lambda dy, x: -dy * bessel_k1(x)), domain=(0.3, 4), reason=_RARE)
+@elementwise(
+    "math.special.bessel_k0", expr="bessel_k0(x)", vjp=dict(x=lambda dy, x: -dy * bessel_k1(x)), domain=(0.3, 4)
+)
 def bessel_k0(x: Array) -> Any:
     """The modified Bessel function K0, x > 0. f[*s] -> f[*s]. Source: tf.math.special.bessel_k0."""
     return _of_positive("k0", x, math.inf)
 
 
 @elementwise(
-    "math.special.bessel_k0e", vjp=dict(x=lambda dy, x, out: dy * (out - bessel_k1e(x))), domain=(0.3, 4), reason=_RARE
+    "math.special.bessel_k0e",
+    expr="bessel_k0e(x)",
+    vjp=dict(x=lambda dy, x, out: dy * (out - bessel_k1e(x))),
+    domain=(0.3, 4),
 )
 def bessel_k0e(x: Array) -> Any:
     """e**x times the modified Bessel function K0, x > 0. f[*s] -> f[*s]. Source: tf.math.special.bessel_k0e."""
@@ -112,9 +117,9 @@ def bessel_k0e(x: Array) -> Any:
 
 @elementwise(
     "math.special.bessel_k1",
+    expr="bessel_k1(x)",
     vjp=dict(x=lambda dy, x, out: dy * (-bessel_k0(x) - out / x)),
     domain=(0.3, 4),
-    reason=_RARE,
 )
 def bessel_k1(x: Array) -> Any:
     """The modified Bessel function K1, x > 0. f[*s] -> f[*s]. Source: tf.math.special.bessel_k1."""
@@ -123,9 +128,9 @@ def bessel_k1(x: Array) -> Any:
 
 @elementwise(
     "math.special.bessel_k1e",
+    expr="bessel_k1e(x)",
     vjp=dict(x=lambda dy, x, out: dy * (out * (1 - reciprocal(x)) - bessel_k0e(x))),
     domain=(0.3, 4),
-    reason=_RARE,
 )
 def bessel_k1e(x: Array) -> Any:
     """e**x times the modified Bessel function K1, x > 0. f[*s] -> f[*s]. Source: tf.math.special.bessel_k1e."""
@@ -180,7 +185,7 @@ def dawsn(x: Array) -> Any:
     return _by_scipy("dawsn", x).astype(x.dtype)
 
 
-@elementwise("math.special.expint", vjp=dict(x=lambda dy, x: dy * exp(x) / x), domain=(0.3, 4), reason=_RARE)
+@elementwise("math.special.expint", expr="expint(x)", vjp=dict(x=lambda dy, x: dy * exp(x) / x), domain=(0.3, 4))
 def expint(x: Array) -> Any:
     """The exponential integral Ei, x > 0; NaN below. f[*s] -> f[*s]. Source: tf.math.special.expint."""
     return _unless((x < 0) | np.isinf(x), math.nan, _by_scipy("expi", x), x)

@@ -5,6 +5,7 @@ Rule: each element is combined with the total before it, in order and once: eage
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -36,8 +37,24 @@ def _running(x: Array, combine: Any, start: Any, axis: int, exclusive: bool, rev
         before: tuple[Any, ...] = (slice(None),) * (axis % x.ndim)
         line[(*before, 0)] = start
         wide, line = wide[(*before, slice(-1))], line[(*before, slice(1, None))]
-    combine.accumulate(wide, axis=axis, dtype=wide.dtype, out=line)
+    _accumulate(combine, wide, line, axis)
     return total.astype(x.dtype, copy=False)
+
+
+#: Elements beside each other from which on whole rows are combined: NumPy accumulates one column after the other.
+_ROW = 32
+
+
+def _accumulate(combine: Any, x: Array, out: Array, axis: int) -> None:
+    """`combine.accumulate` along an axis; the same numbers in the same order."""
+    if math.prod(x.shape[axis % x.ndim + 1 :]) < _ROW or not x.size:
+        combine.accumulate(x, axis=axis, dtype=x.dtype, out=out)
+        return
+    rows, totals = np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0)
+    total = totals[0]
+    total[...] = rows[0]
+    for row, there in zip(rows[1:], totals[1:], strict=True):
+        total = combine(total, row, out=there)
 
 
 def _infer_running(x: Aval, *, axis: int, exclusive: bool, reverse: bool) -> Aval:

@@ -134,11 +134,21 @@ def _raw(array: np.ndarray) -> _Checked:
     return _Checked((array.view(kind) if kind else array).reshape(-1))
 
 
+#: SciPy's functions of positive numbers, with what TensorFlow gives for others.
+POSITIVE: dict[str, Callable[[Any], Any]] = {
+    **{
+        f"bessel_{name}": lambda x, name=name: np.where(x <= 0, np.inf, getattr(special, name)(x))
+        for name in ("k0", "k0e", "k1", "k1e")
+    },
+    "expint": lambda x: np.where((x < 0) | np.isinf(x), np.nan, special.expi(x)),
+}
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "softplus": lambda x: np.logaddexp(x, 0),
     "erf": special.erf, "erfc": special.erfc, "erfinv": special.erfinv, "ndtri": special.ndtri,
+    **POSITIVE,
     "bessel_i0e": special.i0e, "bessel_i1e": special.i1e, "igamma": special.gammainc, "igammac": special.gammaincc,
     "igamma_grad_a": lambda a, x: registry.get("igamma_grad_a").body(np.asarray(a), np.asarray(x)),
     "lgamma": special.gammaln, "digamma": special.digamma,

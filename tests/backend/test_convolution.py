@@ -16,6 +16,7 @@ from fastgraph.compiler.program.program import KernelStep
 from fastgraph.compiler.program.symbolic_extents import witness_shapes
 from fastgraph.compiler.store import kernel_service
 from fastgraph.core.base import flags
+from fastgraph.core.native import convolutions
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import as_array, bind, from_array
 from fastgraph.runtime.executable import compile_graph
@@ -120,6 +121,33 @@ def test_half_floats_are_computed_in_float32(dtype: str) -> None:
             assert np.array_equal(as_array(fg.cast(got, fg.float32)), as_array(fg.cast(value, fg.float32)))
     blocks = [s for s in steps_of(staged, whole) if {"block_float32", "few_float32"} & set(s.kernel.imports)]
     assert [s.nodes[0].op.name for s in blocks] == ["conv2d", "conv2d_input_grad", "conv2d_filter_grad"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not convolutions.has_pairs(), reason="a CPU without products of pairs")
+@pytest.mark.parametrize(
+    ("x", "w", "by_pairs"),
+    [
+        ((4, 28, 28, 16), (3, 3, 16, 32), True),
+        ((8, 30, 30, 64), (7, 7, 1, 64), True),  # each channel alone
+        ((4, 56, 56, 3), (7, 7, 3, 16), False),  # too few channels
+        ((4, 56, 56, 16), (3, 3, 16, 4), False),
+        ((2, 6, 6, 8), (3, 3, 8, 8), False),  # too few products
+        ((2, 8, 12, 12, 8), (3, 3, 3, 8, 16), True),
+    ],
+)
+def test_pairs_of_bfloat16_are_left_to_the_body(x: Any, w: Any, by_pairs: bool) -> None:
+    """Its bits, in graphs too: where the CPU multiplies pairs, and enough of them."""
+    rank = len(x) - 2
+    function, given = three((x, w, (1,) * rank, "SAME", (1,) * rank))
+    half = [fg.cast(v, fg.bfloat16) for v in given]
+    with flags.override(tier="last"):
+        staged = fg.function(function)
+        made = [as_array(fg.cast(v, fg.float32)) for v in staged(*half)]
+    wanted = [as_array(fg.cast(v, fg.float32)) for v in function(*half)]
+    assert staged.get_concrete_function(*half).host_steps == 3 * by_pairs
+    for got, value in zip(made, wanted, strict=True):
+        assert np.array_equal(got, value) if by_pairs else np.allclose(got, value, rtol=0.02, atol=0.02 * value.max())
 
 
 @pytest.mark.slow

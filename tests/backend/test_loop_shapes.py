@@ -298,3 +298,15 @@ def test_what_never_runs_is_not_free(rows: int) -> None:
 
     # Were loops of no rows free, fusion would compute all in each place that takes it: 720,000 characters of one kernel.
     assert max(map(len, kernels(fg.function(second), fg.zeros([rows, 6, 5, 2])))) < 20_000
+
+
+def test_a_maximum_and_a_sum_in_one_loop_are_vectors() -> None:
+    """What a rank becomes behind the loop must not keep LLVM from seeing a maximum in it."""
+    from fastgraph.compiler.cpu.object_code import compile_kernel
+
+    function = fg.function(lambda x: (fg.reduce_max(x, 1), fg.reduce_sum(x, 1), fg.reduce_min(x, 1)))
+    graph = compile_graph(function.get_concrete_function(fg.ones([64, 3000])).graph.ir)
+    (step,) = assemble(graph, [value.aval.shape for value in graph.parameters]).steps
+    text = compile_kernel(step.kernel, "0" * 40).llvm_ir
+    for reduction in ("smax", "smin", "fadd"):
+        assert f"@llvm.vector.reduce.{reduction}" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import llvmlite.binding as llvm
 import ml_dtypes
+import nests
 import numpy as np
 import pytest
 from elementwise_kernels import compiled, elementwise, evaluate, run
@@ -112,11 +113,17 @@ def test_inverses_near_the_ends_of_their_ranges(dtype: type) -> None:
         assert wrong.max() <= allowed[dtype is np.float64], f"{name}({x[np.argmax(wrong)]!r}): {wrong.max():.3g} ulp"
 
 
-@pytest.mark.parametrize(("name", "most"), [("exp2", 0.51), ("log2", 0.51), ("lgamma", 1.6)])
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        *[("exp2", 0.51), ("log2", 0.51), ("lgamma", 1.6), ("bessel_k0", 0.51), ("bessel_k0e", 0.51)],
+        *[("bessel_k1", 0.51), ("bessel_k1e", 0.51), ("expint", 0.51)],
+    ],
+)
 def test_float32_by_way_of_float64(name: str, most: float) -> None:
     from scipy import special
 
-    reference = {"exp2": np.exp2, "log2": np.log2, "lgamma": special.gammaln}[name]
+    reference = {"exp2": np.exp2, "log2": np.log2, "lgamma": special.gammaln, **nests.POSITIVE}[name]
     x = np.concatenate([arguments(np.float32, 30_000, seed=3), np.linspace(-12, 12, 30_001, dtype=np.float32)])
     x = x[x > -np.inf]  # where SciPy's lgamma is none of libm's
     wrong = errors(evaluate(f"{name}_float32(a)", x), reference(x.astype(np.float64)))
@@ -424,6 +431,45 @@ def test_float_division_is_tensorflows(dtype: type) -> None:
         remainder = np.fmod(a, b)
         moved = np.where((remainder != 0) & ((b < 0) != (remainder < 0)), remainder + b, remainder)
     assert np.array_equal(evaluate(f"floormod_{name}(a, b)", a, b), moved, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", nests.POSITIVE)
+def test_functions_of_positive_numbers_in_float64(name: str) -> None:
+    """Within what SciPy's lose; Ei beside its zero as a difference of about 1."""
+    rng = np.random.default_rng(6)
+    x = np.concatenate([rng.uniform(0, 3, 9_000), rng.uniform(0, 90, 9_000), 2.0 ** rng.uniform(-900, 9, 2_000)])
+    x = np.concatenate([x, [2, 6, 12, 24, 60, 0.0, -0.0, -1.0, np.inf, -np.inf, np.nan]])
+    with np.errstate(all="ignore"):
+        wanted = nests.POSITIVE[name](x)
+    got = evaluate(f"{name}_float64(a)", x)
+    loss = {"rtol": 5e-14, "atol": 1e-15} if name == "expint" else {"rtol": 5e-15, "atol": 1e-300}
+    np.testing.assert_allclose(got, wanted, **loss)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_remainders_of_floats_are_exact(dtype: type) -> None:
+    """Those of few multiples, computed by vectors, too: near whole quotients, of denormals, by 1, with every sign."""
+    rng = np.random.default_rng(5)
+    digits = np.finfo(dtype).nmant
+    b = np.concatenate([rng.standard_normal(20_000), 2.0 ** rng.uniform(-20, 20, 10_000), np.ones(5_000)]).astype(dtype)
+    times = np.floor(2.0 ** rng.uniform(0, digits + 3, b.size)).astype(dtype)
+    near = (b * times).astype(dtype)
+    edges = np.array(
+        [0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, np.finfo(dtype).max, np.finfo(dtype).tiny, 5e-324, 1e-45]
+    )
+    crossed = [grid.ravel().astype(dtype) for grid in np.meshgrid(edges, edges)]
+    small = (b * dtype(np.finfo(dtype).tiny)).astype(dtype)
+    a = np.concatenate(
+        [near, np.nextafter(near, dtype(0)), np.nextafter(near, dtype(np.inf)), small, b * 7, crossed[0]]
+    )
+    b = np.concatenate([b, b, b, np.roll(small, 1), np.roll(b, 1), crossed[1]])
+    for dividend in (a.astype(dtype), -a.astype(dtype)):
+        with np.errstate(all="ignore"):
+            rest = np.fmod(dividend, b)
+            moved = np.where((rest != 0) & ((b < 0) != (rest < 0)), rest + b, rest)
+        got = evaluate(f"floormod_{np.dtype(dtype).name}(a, b)", dividend, b)
+        assert np.array_equal(got, moved, equal_nan=True)
+        assert np.array_equal(np.signbit(got)[~np.isnan(got)], np.signbit(moved)[~np.isnan(got)])
 
 
 def test_every_half_float_converts() -> None:

@@ -197,6 +197,7 @@ LATE_MODULES = {
     "compiler.cpu.object_code",
     "compiler.cpu.target",
     "compiler.cpu.gamma_variates",
+    "compiler.vecmath.bessel",
     "compiler.vecmath.exponentials",
     "compiler.vecmath.float_formats",
     "compiler.vecmath.inverse_functions",

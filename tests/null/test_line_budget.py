@@ -162,6 +162,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
         "datasets are written from copies of graphs, of files, ragged elements and random maps too; 40 kernels written",
     ),
     (164_510, "every handler of a signal is put back, whatever others raise; NumPy's words for too many bytes"),
+    (164_850, "series of K0, K1 and Ei for kernels; the greatest of rows, and short rows reduced, in C"),
     (
         165_200,
         "operations of TensorFlow's gradients and updates in graphs that are read: images, lists, slices, branches",

@@ -184,6 +184,11 @@ _FUNCTIONS = {
     **{name: lambda *x, name=name: _special(name)(*x) for name in ("erf", "erfc", "erfinv", "ndtri", "zeta")},
     "lgamma": lambda x: _special("gammaln")(x), "igamma": lambda a, x: _special("gammainc")(a, x),
     "igammac": lambda a, x: _special("gammaincc")(a, x), "igamma_grad_a": _igamma_grad_a,
+    **{
+        f"bessel_{name}": lambda x, name=name: np.where(x <= 0, np.inf, _special(name)(x))
+        for name in ("k0", "k0e", "k1", "k1e")
+    },
+    "expint": lambda x: np.where((x < 0) | np.isinf(x), np.nan, _special("expi")(x)),
     "bessel_i0e": lambda x: _special("i0e")(x), "bessel_i1e": lambda x: _special("i1e")(x),
 }  # fmt: skip
 

@@ -262,3 +262,31 @@ def test_unusual_powers_cost_a_few_usual_ones(dtype: str) -> None:
     usual = seconds(x, three)
     for base, power in ((-x, three), (x * least / 8, x), (x * 0.0, x), (x * 1e30, three * 100), (x * 1e-30, three * 4)):
         assert seconds(base, power) < 30 * usual
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 31, 32, 63, 64, 95, 96, 97])
+def test_short_rows_are_reduced_as_long_ones(dtype: str, n: int) -> None:
+    """NaN, infinities and negative zeros at either end of a row; rows that are no multiple of a vector; all threads."""
+    random = np.random.default_rng(n)
+    for rows in (1, 17, 40_001 // n):
+        x = (random.standard_normal((rows, n)) * 50).astype(dtype)
+        x[rows // 2] = x[rows // 2, 0]  # the first of equals
+        if dtype.startswith("float"):
+            x[0, 0], x[rows // 3, n // 2], x[-1, -1] = -np.inf, np.nan, -0.0
+            x[rows // 4] = -np.inf
+        given = tf.constant(x)
+        assert np.array_equal(tf.reduce_max(given, 1).numpy(), x.max(1), equal_nan=True)
+        assert np.array_equal(tf.reduce_min(given, 1).numpy(), x.min(1), equal_nan=True)
+        with np.errstate(invalid="ignore"):
+            for got, wide in ((tf.reduce_sum(given, 1), np.sum), (tf.reduce_mean(given, 1), np.mean)):
+                if dtype.startswith("float"):
+                    near = wide(x.astype(np.float64), 1)
+                    assert np.allclose(got.numpy(), near, rtol=1e-5, atol=1e-3, equal_nan=True)
+        assert np.array_equal(tf.reduce_sum(given, 1).numpy(), x.sum(1)) or dtype.startswith("float")
+        if dtype.startswith("float"):
+            for got, place, worst in ((tf.argmax, np.argmax, -np.inf), (tf.argmin, np.argmin, np.inf)):
+                assert np.array_equal(got(given, 1).numpy(), place(np.where(np.isnan(x), worst, x), 1))
+        else:
+            assert np.array_equal(tf.argmax(given, 1).numpy(), x.argmax(1))
+            assert np.array_equal(tf.argmin(given, 1).numpy(), x.argmin(1))

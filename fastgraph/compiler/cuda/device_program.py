@@ -55,6 +55,8 @@ class _Assembler(Assembler):
     def has_loops(self, node: Node) -> bool:
         return False
 
+    is_by_pairs = has_loops
+
     def is_gemm(self, node: Node) -> bool:
         return "pairs" not in node.attrs and super().is_gemm(node)  # its product knows no pairs
 

@@ -1,13 +1,20 @@
-"""Modified Bessel functions of kernels: I0 and I1 over e**|x|, by Chebyshev series of our own.
+"""Modified Bessel functions of kernels and the exponential integral, by Chebyshev series of our own.
 
 Rule: as in functions.py. Up to 8 the series are of e**-|x| I0(x) and e**-|x| I1(x) / x in x / 4 - 1, from 8 on of these
 times sqrt(x) (I1 without the division) in 16 / x - 1; the coefficients were computed from the power series and the
-asymptotic expansion with 90 digits.
+asymptotic expansion with 90 digits. K0 and K1 are their power series up to 2 (Abramowitz and Stegun, 9.6.11, 9.6.13),
+then series of e**x K(x) sqrt(x) in 4 / x - 1. Ei is log(x), Euler's constant and x times a series in x / 3 - 1 up to 6,
+then e**x / x times series in 1 / x; their coefficients were computed with 60 digits.
 """
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
 from typing import Any
+
+from fastgraph.compiler.vecmath.exponentials import exp, log
+from fastgraph.compiler.vecmath.float_formats import polynomial
 
 Lane = Any  # llvm_lanes.Lane; not imported, so that this file is only mathematics
 
@@ -46,6 +53,67 @@ _I1_FAR = (
     -3.230922474006803e-17, -4.6288656501553005e-17,
 )  # fmt: skip
 
+_K0_FAR = (
+    1.2201515410329777, -0.0314481013119645, 0.0015698838857300533, -0.00012849549581627802, 1.39498137188765e-05,
+    -1.8317555227191195e-06, 2.766813639445015e-07, -4.660489897687948e-08, 8.574034017414225e-09,
+    -1.6975345093890614e-09, 3.5773972814003283e-10, -7.957489244477396e-11, 1.8559491149549264e-11,
+    -4.514597883374519e-12, 1.1403405882073441e-12, -2.9800969231481784e-13, 8.032890775068375e-14,
+    -2.2275133267462965e-14, 6.340076476276646e-15, -1.848593377920907e-15, 5.5120559994043335e-16,
+    -1.6782311257549006e-16, 5.2103917776435543e-17, -1.6475805939842632e-17,
+)  # fmt: skip
+_K1_FAR = (
+    1.3603130952422213, 0.10392373657681724, -0.002857816859622779, 0.00019521551847135162, -1.936197974166083e-05,
+    2.406484947837217e-06, -3.5019606030878126e-07, 5.7410841254500495e-08, -1.0345762465678097e-08,
+    2.0150497551970347e-09, -4.1903547593419254e-10, 9.218315187605315e-11, -2.129967838427791e-11,
+    5.139639673482343e-12, -1.2891739609498229e-12, 3.348419666052243e-13, -8.976705182010146e-14,
+    2.4771544242195988e-14, -7.0198370892147685e-15, 2.038703166239861e-15, -6.057047270643018e-16,
+    1.8380935752430455e-16, -5.689462849193648e-17, 1.7940510478863572e-17,
+)  # fmt: skip
+_EI_NEAR = (
+    4.9111058843464575, 5.666113598608016, 2.3492626676137034, 0.7563543093844007, 0.19920229382356897,
+    0.04442875265306707, 0.008598716638276844, 0.0014705025963922846, 0.00022533301939463562, 3.1284662784803325e-05,
+    3.9711039220839795e-06, 4.643268488593228e-07, 5.032918336954619e-08, 5.084550545442788e-09,
+    4.810144028835289e-10, 4.278742020424449e-11, 3.5916634036991113e-12, 2.8542399260415613e-13,
+    2.1535115484481425e-14, 1.5466334313866187e-15, 1.0598041657122702e-16,
+)  # fmt: skip
+#: From where on, and the series in 1 / x, which is from 0 or from the next one's beginning to it.
+_EI_FAR = (
+    (6.0, (
+        1.186519731605943, 0.08867277799156566, 0.004538849615854891, -0.0007360917133533506, -0.0001311802094421383,
+        1.860281858277769e-05, 1.7610424153850599e-06, -6.410426692376372e-07, 4.3431190977401596e-08,
+        9.457713014017885e-09, -2.804867660824966e-09, 2.9077513809389464e-10, 1.5005396668585005e-11,
+        -1.1038674953026538e-11, 2.0752769575841014e-12, -1.824894014255641e-13, -1.3060424323093775e-14,
+        8.22817443438954e-15, -1.7064640854405607e-15, 2.0895115006185691e-16,
+    )),
+    (12.0, (
+        1.0733284937260361, 0.028589376984320986, 0.0009877354599019657, 6.535142674684368e-05, 4.080867437625506e-06,
+        -3.589926611838061e-07, -1.3445734356897559e-07, -3.096554001036047e-09, 2.9939580378560676e-09,
+        6.636901195446687e-11, -7.580298873512545e-11, 2.91093271006445e-12, 1.6949183480316525e-12,
+        -2.4843531143767757e-13, -1.4921371160913075e-14, 8.569592517547666e-15, -8.552327771250706e-16,
+        -9.567382338710219e-17, 3.92278471915959e-17,
+    )),
+    (24.0, (
+        1.0312479700934523, 0.014201765996440817, 0.00021076265873676078, 5.118581810533216e-06, 1.8443386587345898e-07,
+        9.568458170226951e-09, 7.138408304767019e-10, 7.120142052103175e-11, 7.150455388093134e-12,
+        2.1931472302483114e-13, -1.5808933095596214e-13, -4.297666250058306e-14, -2.867229105954016e-15,
+        1.0504167558908474e-15, 2.342936862015753e-16, -1.643781293879767e-17,
+    )),
+    (60.0, (
+        1.008550895478903, 0.008625012151393526, 7.509827844839355e-05, 9.99275604688936e-07, 1.8075241930593914e-08,
+        4.1700217388813844e-10, 1.1789464297443193e-11, 3.974955884231352e-13, 1.5673345157089824e-14,
+        7.12302228311803e-16, 3.690096203239981e-17,
+    )),
+)  # fmt: skip
+_EULER = 0.5772156649015329
+_FACTORIALS = [math.factorial(k) for k in range(16)]
+#: digamma(k + 1)
+_PSI = [sum(1.0 / j for j in range(1, k + 1)) - _EULER for k in range(16)]
+#: The series of I0, of I1 / x, and of what K0 and K1 have beside them, in (x / 2)**2.
+_I0 = tuple(1.0 / f**2 for f in _FACTORIALS[:14])
+_I1 = tuple(0.5 / (a * b) for a, b in pairwise(_FACTORIALS[:14]))
+_K0 = tuple(c * psi for c, psi in zip(_I0, _PSI, strict=False))
+_K1 = tuple(-0.5 * c * (a + b) for c, a, b in zip(_I1, _PSI, _PSI[1:], strict=False))
+
 
 def _chebyshev(t: Lane, coefficients: tuple[float, ...], least: float) -> Lane:
     """The Chebyshev series at t in [-1, 1], by Clenshaw's recurrence, without the coefficients below `least`."""
@@ -76,3 +144,52 @@ def i1e(x: Lane) -> Lane:
     size, near, far = _both(x, _I1_NEAR, _I1_FAR)
     wide = x.to("float64")
     return (size <= 8.0).select(near * wide, far.copysign(wide)).to(x.dtype)
+
+
+def _second(x: Lane, far: tuple[float, ...], order: int, scaled: bool) -> Lane:
+    """K0 or K1, perhaps times e**x; infinite at 0 and below."""
+    least = 0.0 if x.dtype == "float64" else 1e-11
+    wide = x.to("float64")
+    y = wide * wide * 0.25
+    if order:
+        near = (log(wide * 0.5) * polynomial(y, _I1) + polynomial(y, _K1)) * wide + 1.0 / wide
+    else:
+        near = polynomial(y, _K0) - log(wide * 0.5) * polynomial(y, _I0)
+    beyond = _chebyshev(4.0 / wide - 1.0, far, least) / wide.sqrt()
+    close = wide <= 2.0
+    power = exp((close if scaled else ~close).select(wide if scaled else -wide, 0.0))
+    return (wide <= 0.0).select(math.inf, close.select(near, beyond) * power).to(x.dtype)
+
+
+def k0(x: Lane) -> Lane:
+    """K0(x)."""
+    return _second(x, _K0_FAR, 0, False)
+
+
+def k0e(x: Lane) -> Lane:
+    """K0(x) times e**x."""
+    return _second(x, _K0_FAR, 0, True)
+
+
+def k1(x: Lane) -> Lane:
+    """K1(x)."""
+    return _second(x, _K1_FAR, 1, False)
+
+
+def k1e(x: Lane) -> Lane:
+    """K1(x) times e**x."""
+    return _second(x, _K1_FAR, 1, True)
+
+
+def expint(x: Lane) -> Lane:
+    """The exponential integral Ei(x), x >= 0; NaN below and of infinity."""
+    least = 0.0 if x.dtype == "float64" else 1e-11
+    wide = x.to("float64")
+    value = wide * _chebyshev(wide * (1.0 / 3.0) - 1.0, _EI_NEAR, least) + (log(wide) + _EULER)
+    inverse = 1.0 / wide
+    growth = exp(wide) * inverse
+    ends = [1.0 / begin for begin, _ in _EI_FAR[1:]] + [0.0]
+    for (begin, series), end in zip(_EI_FAR, ends, strict=True):
+        t = (inverse - end) * (2.0 / (1.0 / begin - end)) - 1.0
+        value = (wide > begin).select(_chebyshev(t, series, least) * growth, value)
+    return ((wide < 0.0) | (wide >= math.inf)).select(math.nan, value).to(x.dtype)

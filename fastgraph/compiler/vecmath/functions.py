@@ -75,7 +75,8 @@ def rank(x: Lane, nan: float) -> Lane:
 def ranked(n: Lane) -> Lane:
     """The float whose rank is n."""
     width = 31 if n.dtype == "int32" else 63
-    return (n ^ ((n >> width) & ((1 << width) - 1))).from_bits()
+    whole = f"uint{width + 1}"
+    return (n ^ ((n >> width).to(whole) >> 1).to(n.dtype)).from_bits()
 
 
 def sign(x: Lane) -> Lane:
@@ -145,10 +146,27 @@ def floordiv(a: Lane, b: Lane) -> Lane:
     return zero.select(0, quotient)
 
 
+def _fmod(a: Lane, b: Lane) -> Lane:
+    """The rest of a float behind the whole multiples of another, with the dividend's sign: exactly."""
+    if a.dtype == "float64" and not a.fused:
+        return a.call("fmod", b)
+    return a.mostly("fmod", _few_multiples, lambda a, b: a.call("fmod", b), b, same=True)
+
+
+def _few_multiples(a: Lane, b: Lane) -> tuple[Lane, Lane]:
+    """`_fmod` where the quotient has fewer digits than a float has: it is a whole number too large at most by one."""
+    size, divisor = a.abs(), b.abs()
+    quotient = size / divisor
+    rest = -quotient.trunc().rest_of_product(divisor, size)
+    rest = (rest < 0.0).select(rest + divisor, rest)
+    few = 2.0**22 if a.dtype == "float32" else 2.0**51
+    return rest.copysign(a), (quotient < few) & (divisor < INF)
+
+
 def floormod(a: Lane, b: Lane) -> Lane:
-    """The remainder that floordiv leaves: the divisor's sign. For floats a call of fmod, as exact as TensorFlow's."""
+    """The remainder that floordiv leaves: the divisor's sign. For floats fmod's, as exact as TensorFlow's."""
     if a.dtype in FLOATS:
-        remainder = a.call("fmod", b)
+        remainder = _fmod(a, b)
         return (remainder.differs(0.0) & (remainder < 0.0).differs(b < 0.0)).select(remainder + b, remainder)
     _, remainder, zero = _divide(a, b)
     if a.dtype in SIGNED:
@@ -290,6 +308,11 @@ FLOAT_FUNCTIONS: dict[str, Callable[[Lane], Lane]] = {
     "ndtri": ndtri,
     "digamma": digamma,
     "bessel_i0e": bessel.i0e,
+    "bessel_k0": bessel.k0,
+    "bessel_k0e": bessel.k0e,
+    "bessel_k1": bessel.k1,
+    "bessel_k1e": bessel.k1e,
+    "expint": bessel.expint,
     "bessel_i1e": bessel.i1e,
     "rsqrt": rsqrt,
     "sqrt": lambda x: x.sqrt(),
@@ -298,8 +321,6 @@ FLOAT_FUNCTIONS: dict[str, Callable[[Lane], Lane]] = {
     "trunc": lambda x: x.trunc(),
     "round": lambda x: x.round(),
 }
-#: Functions of two numbers left to libm: right, but one element at a time.
-LIBM_2 = ("fmod", "nextafter")
 
 
 def _libm(symbol: str) -> Callable[..., Lane]:
@@ -361,8 +382,8 @@ def functions() -> dict[str, Function]:
         define(f"ranked_{dtype}", (whole,), dtype, ranked)
         for op, body in FOLDS.items():
             define(f"fold_{op}_{dtype}", (dtype, dtype), dtype, body)
-        for op in LIBM_2:
-            define(f"{op}_{dtype}", (dtype, dtype), dtype, _libm(op))
+        define(f"fmod_{dtype}", (dtype, dtype), dtype, _fmod)
+        define(f"nextafter_{dtype}", (dtype, dtype), dtype, _libm("nextafter"))
     for name, row in RANDOM.items():
         define(name, *row)
     everything = ("bool", *INTEGERS, *FLOATS, *HALVES)

@@ -76,7 +76,7 @@ INTRINSICS: dict[str, int] = {
         ("tanh", "sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "sin", "cos", "tan"), 1
     ),
     **dict.fromkeys(("sigmoid", "softplus", "erf", "erfc", "erfinv", "ndtri", "lgamma", "digamma"), 1),
-    **dict.fromkeys(("bessel_i0e", "bessel_i1e"), 1),
+    **dict.fromkeys(("bessel_i0e", "bessel_i1e", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "expint"), 1),
     **dict.fromkeys(("sqrt", "rsqrt", "abs", "sign", "floor", "ceil", "round", "trunc"), 1),
     **dict.fromkeys(PREDICATES, 1),
     **dict.fromkeys(("real", "imag", "conj"), 1),

@@ -25,6 +25,9 @@ def substituted(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], lower: bool, t
 def determinants(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
     """Determinants, or None where LAPACK must find them."""
 
+def greatest(x: np.ndarray[Any, Any], k: int) -> np.ndarray[Any, Any] | None:
+    """The places of the k greatest of each row, falling, the first of equals first; None where a sort must find them."""
+
 def suppressed(boxes: np.ndarray[Any, Any], most: int, above: float) -> np.ndarray[Any, Any]:
     """Return the rows of boxes, the best first, that have no more than `above` in common with one before."""
 

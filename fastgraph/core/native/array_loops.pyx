@@ -1,5 +1,5 @@
-"""Loops that NumPy has not: rows combined by their numbers, different elements, small systems, boxes that overlap,
-alignments, checksums of bytes, colors of JPEGs, fingerprints and parts of strings.
+"""Loops that NumPy has not: rows combined by their numbers, different and greatest elements, small systems, boxes that
+overlap, alignments, checksums of bytes, colors of JPEGs, fingerprints and parts of strings.
 
 Rule: sizes are checked here before C touches memory, which it does without the GIL where there is much of it.
 """
@@ -15,6 +15,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 import numpy as np
+
+from fastgraph.core.native.thread_pool cimport pool_share
 
 cdef extern from "core/native/crc32c.h" nogil:
     int fg_crc_by_instruction
@@ -33,6 +35,12 @@ cdef extern from "core/native/segments_and_unique.h" nogil:
 
 cdef extern from "core/native/non_max_suppression.h" nogil:
     int64_t fg_suppress(const float* boxes, int64_t n, int64_t room, float above, float* lines, int32_t* numbers)
+
+cdef extern from "core/native/greatest.h" nogil:
+    void fg_greatest_f32(const void* x, int32_t* place, void* room, int64_t rows, int64_t n, int64_t k)
+    void fg_greatest_f64(const void* x, int32_t* place, void* room, int64_t rows, int64_t n, int64_t k)
+    void fg_greatest_i32(const void* x, int32_t* place, void* room, int64_t rows, int64_t n, int64_t k)
+    void fg_greatest_i64(const void* x, int32_t* place, void* room, int64_t rows, int64_t n, int64_t k)
 
 cdef extern from "core/native/half_floats.h" nogil:
     int fg_widen_float16(char** operands, const int64_t* steps, char* result, int64_t n)
@@ -53,6 +61,8 @@ cdef tuple _hows = ("add", "sub", "mul", "max", "min", "segmax", "segmin")  # as
 
 cdef enum:
     FEW = 4096  # elements: less than giving up the GIL may cost
+    SHARED = 16384       # elements that a thread takes at a time
+    MOST_GREATEST = 128  # of a row: more are sorted
 
 
 def combine(str how not None, cnp.ndarray rows not None, cnp.ndarray ids not None, cnp.ndarray x not None) -> bool:
@@ -141,6 +151,56 @@ def unique(cnp.ndarray x not None) -> tuple:
     if found < 0:
         raise MemoryError
     return first[:found], count[:found], where
+
+
+ctypedef void (*Greatest)(const void*, int32_t*, void*, int64_t, int64_t, int64_t) noexcept nogil
+
+cdef struct Choosing:  # the greatest of rows, shared among threads
+    Greatest loop
+    const char* x
+    int32_t* place
+    int64_t item, n, k
+
+
+cdef void _greatest_rows(void* context, int64_t first, int64_t last) noexcept nogil:
+    cdef Choosing* c = <Choosing*>context
+    cdef double[MOST_GREATEST] room
+    c.loop(c.x + first * c.n * c.item, c.place + first * c.k, &room[0], last - first, c.n, c.k)
+
+
+def greatest(cnp.ndarray x not None, int64_t k):
+    """The places of the k greatest of each row, falling, the first of equals first; None where a sort must find them.
+
+    t[*s, n] -> i32[*s, k]; k from 1 to n.
+    """
+    cdef Choosing c
+    cdef int kind = cnp.PyArray_TYPE(x)
+    cdef int64_t rows
+    if x.ndim == 0 or not 1 <= k <= min(<int64_t>MOST_GREATEST, x.shape[x.ndim - 1]) or x.shape[x.ndim - 1] >> 31:
+        return None
+    if not cnp.PyArray_IS_C_CONTIGUOUS(x) or not cnp.PyArray_ISBEHAVED_RO(x) or x.size == 0:
+        return None
+    c.item, c.n, c.k = cnp.PyArray_ITEMSIZE(x), x.shape[x.ndim - 1], k
+    if kind == cnp.NPY_FLOAT32:
+        c.loop = fg_greatest_f32
+    elif kind == cnp.NPY_FLOAT64:
+        c.loop = fg_greatest_f64
+    elif kind == cnp.NPY_INT32:
+        c.loop = fg_greatest_i32
+    elif kind == cnp.NPY_INT64:
+        c.loop = fg_greatest_i64
+    else:
+        return None
+    cdef cnp.ndarray places = np.empty((*(<object>x).shape[:x.ndim - 1], k), np.int32)
+    rows = x.size // c.n
+    c.x = <const char*>cnp.PyArray_DATA(x)
+    c.place = <int32_t*>cnp.PyArray_DATA(places)
+    if x.size < FEW:
+        _greatest_rows(&c, 0, rows)
+    else:
+        with nogil:
+            pool_share(_greatest_rows, &c, rows, max(<int64_t>1, SHARED // c.n))
+    return places
 
 
 def suppressed(cnp.ndarray boxes not None, int64_t most, float above) -> cnp.ndarray:

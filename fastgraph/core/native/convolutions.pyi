@@ -5,6 +5,9 @@ from typing import Any
 
 from numpy import ndarray
 
+def has_pairs() -> bool:
+    """True if this CPU multiplies pairs of bfloat16 and adds both products in one instruction."""
+
 def forward(
     x: ndarray, filter: ndarray, out: tuple[int, ...], strides: Sequence[int], pads: Any, dilations: Sequence[int]
 ) -> ndarray | None:

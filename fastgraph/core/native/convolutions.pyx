@@ -296,6 +296,11 @@ cdef void _total(Number* chunks, int64_t count, int64_t n, Number* to) noexcept 
             to[i] += chunks[chunk * count + i]
 
 
+def has_pairs():
+    """True if this CPU multiplies pairs of bfloat16 and adds both products in one instruction."""
+    return bool(_tiles and _bits == 512)
+
+
 def forward(cnp.ndarray x not None, cnp.ndarray filter not None, tuple out, strides, pads, dilations):
     """The convolution [batch, *out, f]; None where NumPy must do it. Raises: ValueError for sizes that do not fit."""
     cdef tuple dims = (*(<object>x).shape[:1], *out, *(<object>filter).shape[filter.ndim - 1:])

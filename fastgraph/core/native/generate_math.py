@@ -33,7 +33,8 @@ ALONE = {
 }
 #: Left to NumPy and SciPy in eager mode: theirs would take most room of all loops, for what few programs call.
 LARGE = {
-    "bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "lgamma", "sinh", "cosh", "asin", "acos", "atan", "atan2",
+    "bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e",
+    "expint", "lgamma", "sinh", "cosh", "asin", "acos", "atan", "atan2",
     "asinh", "acosh", "atanh", "exp2", "log2",
 }  # fmt: skip
 #: Longer ones would make the file slow to compile, and NumPy or libm has them anyway.

@@ -20,6 +20,16 @@
 #define FG_CHUNK 32768   /* elements summed before they join the total of all, 8 bytes a chunk */
 #define FG_COLUMNS 256   /* columns summed side by side */
 
+/* Rows of a few elements, one after the other: of 2 to 4, whose number is written out, in vectors across the rows. */
+#define FG_SHORT_ROWS(NAME, FEW)                                                                                       \
+    if (stride == 1 && n < FEW) {                                                                                      \
+        if (n == 2) NAME##_rows(x, out, outer, 2, count);                                                              \
+        else if (n == 3) NAME##_rows(x, out, outer, 3, count);                                                         \
+        else if (n == 4) NAME##_rows(x, out, outer, 4, count);                                                         \
+        else NAME##_rows(x, out, outer, n, count);                                                                     \
+        return;                                                                                                        \
+    }
+
 /* NAME_part: the total of at most FG_CHUNK elements, in 8 bytes. NAME_finish: of n such totals; `count`: the mean of so
  * many. NAME: of x[outer, n, inner], of whose rows of `stride` elements these are the first `inner`. */
 #define FG_SUM(NAME, T, LANES, WIDE)                                                                                   \
@@ -45,10 +55,19 @@
         for (int64_t i = 0; i < n; i++) total += *(const WIDE *)(parts + i);                                           \
         *(T *)out = (T)(count ? total / (WIDE)count : total);                                                          \
     }                                                                                                                  \
+    static inline __attribute__((always_inline)) void NAME##_rows(const T *x, T *restrict out, int64_t outer,          \
+                                                                  int64_t n, int64_t count) {                          \
+        for (int64_t o = 0; o < outer; o++) {                                                                          \
+            WIDE total = 0;                                                                                            \
+            for (int64_t k = 0; k < n; k++) total += x[o * n + k];                                                     \
+            out[o] = (T)(count ? total / (WIDE)count : total);                                                         \
+        }                                                                                                              \
+    }                                                                                                                  \
     FG_WIDER static void NAME(const void *x_, void *out_, int64_t outer, int64_t n, int64_t inner, int64_t stride,     \
                               int64_t count) {                                                                         \
         const T *x = (const T *)x_;                                                                                    \
         T *out = (T *)out_;                                                                                            \
+        FG_SHORT_ROWS(NAME, 4 * LANES)                                                                                 \
         for (int64_t o = 0; o < outer; o++, x += n * stride, out += stride) {                                          \
             if (stride == 1) {                                                                                         \
                 WIDE total = 0, part;                                                                                  \
@@ -105,11 +124,25 @@ FG_SUM(fg_sum_i64, uint64_t, 4, uint64_t)
         }                                                                                                              \
         *(T *)out = best;                                                                                              \
     }                                                                                                                  \
+    static inline __attribute__((always_inline)) void NAME##_rows(const T *x, T *restrict out, int64_t outer,          \
+                                                                  int64_t n, int64_t count) {                          \
+        (void)count;                                                                                                   \
+        for (int64_t o = 0; o < outer; o++) {                                                                          \
+            T best = x[o * n];                                                                                         \
+            int odd = best != best;                                                                                    \
+            for (int64_t k = 1; k < n; k++) {                                                                          \
+                T v = x[o * n + k];                                                                                    \
+                best = TEST(v, best) ? v : best;                                                                       \
+                odd |= v != v;                                                                                         \
+            }                                                                                                          \
+            out[o] = odd ? NOTHING : best;                                                                             \
+        }                                                                                                              \
+    }                                                                                                                  \
     FG_WIDER static void NAME(const void *x_, void *out_, int64_t outer, int64_t n, int64_t inner, int64_t stride,     \
                               int64_t count) {                                                                         \
         const T *x = (const T *)x_;                                                                                    \
         T *restrict out = (T *)out_;                                                                                   \
-        (void)count;                                                                                                   \
+        FG_SHORT_ROWS(NAME, 96)                                                                                        \
         for (int64_t o = 0; o < outer; o++, x += n * stride, out += stride) {                                          \
             if (stride == 1) {                                                                                         \
                 NAME##_part(x, out, n);                                                                                \
@@ -141,8 +174,24 @@ FG_BEST(fg_min_i64, int64_t, FG_BELOW, 0)
 /* The place of the best element of each row, the first of several; NaN counts as WORST. A block's best first: only where
  * it is better than all before does its place matter. */
 #define FG_PLACE(NAME, T, TEST, WORST)                                                                                 \
-    FG_WIDER static void NAME(const void *x_, int64_t *out, int64_t rows, int64_t n) {                                 \
+    static inline __attribute__((always_inline)) void NAME##_rows(const T *x, int64_t *restrict out, int64_t outer,    \
+                                                                  int64_t n, int64_t count) {                          \
+        (void)count;                                                                                                   \
+        for (int64_t o = 0; o < outer; o++) {                                                                          \
+            T best = WORST;                                                                                            \
+            int64_t place = 0;                                                                                         \
+            for (int64_t k = 0; k < n; k++) {                                                                          \
+                T v = x[o * n + k];                                                                                    \
+                place = TEST(v, best) ? k : place;                                                                     \
+                best = TEST(v, best) ? v : best;                                                                       \
+            }                                                                                                          \
+            out[o] = place;                                                                                            \
+        }                                                                                                              \
+    }                                                                                                                  \
+    FG_WIDER static void NAME(const void *x_, int64_t *out, int64_t outer, int64_t n) {                                \
         const T *x = (const T *)x_;                                                                                    \
+        const int64_t stride = 1, rows = outer, count = 0;                                                             \
+        FG_SHORT_ROWS(NAME, 64)                                                                                        \
         for (int64_t row = 0; row < rows; row++, x += n) {                                                             \
             T best = WORST;                                                                                            \
             int64_t block = 0, i, k;                                                                                   \
