@@ -18,7 +18,8 @@ from fastgraph.data.element_leaves import Dense, Extension, Ragged, Sparse, apar
 from fastgraph.data.element_specs import tensor_specs
 from fastgraph.graph.ir import Graph, Value
 from fastgraph.graphdef.graph_copies import CopiedGraph
-from fastgraph.graphdef.op_table import Definition, Dims
+from fastgraph.graphdef.node_bytes import Definition
+from fastgraph.graphdef.op_table import Dims
 
 #: Appends an operation of results of these types and names, and returns them.
 Add = Callable[[str, Sequence[Value], Attrs, Sequence[Aval], str], Sequence[Value]]

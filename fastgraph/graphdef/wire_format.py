@@ -8,32 +8,11 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
-from fastgraph.graphdef.message_types import FIELDS, KINDS, Enum, Field, Later
+from fastgraph.graphdef.message_types import FIELDS, KINDS, Enum, Field
+from fastgraph.graphdef.node_bytes import field, varint
 
 if TYPE_CHECKING:
     from fastgraph.graphdef.messages import Message
-
-_ONE_BYTE = [bytes([number]) for number in range(128)]
-
-
-def varint(number: int) -> bytes:
-    """Return an integer seven bits a byte; a negative one as 64 bits."""
-    if 0 <= number < 128:
-        return _ONE_BYTE[number]
-    number &= (1 << 64) - 1
-    found = bytearray()
-    while number > 127:
-        found.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*found, number])
-
-
-def field(number: int, content: bytes) -> bytes:
-    """Return a field that holds bytes."""
-    size = len(content)
-    if number < 16 and size < 128:  # as most are
-        return _ONE_BYTE[number << 3 | 2] + _ONE_BYTE[size] + content
-    return varint(number << 3 | 2) + varint(size) + content
 
 
 def _scalar_bytes(kind: str, value: Any) -> bytes:
@@ -61,7 +40,7 @@ def _packed(kind: str, values: list[Any]) -> bytes:
 
 def _written(number: int, kind: str, value: Any) -> bytes:
     if kind in FIELDS:
-        return field(number, value if type(value) is bytes else serialized(value))
+        return field(number, serialized(value))
     if kind in ("text", "bytes"):
         return field(number, value.encode() if isinstance(value, str) else bytes(value))
     return varint(number << 3 | _WIRE.get(kind, 0)) + _scalar_bytes(kind, value)
@@ -69,19 +48,11 @@ def _written(number: int, kind: str, value: Any) -> bytes:
 
 def serialized(message: Message) -> bytes:
     """Return a message in the wire format."""
+    sealed = message.__dict__.get("")
+    if type(sealed) is bytes:
+        return sealed
     parts: list[bytes] = []
-    last = b""
-    asked = message.__dict__.get("")
-    if asked and len(asked) == 1 and isinstance(later := next(iter(asked.values())), Later):
-        last = later.serialized()  # the last field of its message
-        texts = _texts(message)
-        if texts is not None:
-            return b"".join([*texts, last])
-        asked = message.__dict__.pop("")
-    fields = message._set()
-    if last:
-        message.__dict__[""] = asked
-    for (_, number, kind, repeated, key, _), value in fields:
+    for (_, number, kind, repeated, key, _), value in message._set():
         if key is not None:
             parts += [field(number, _written(1, key, each) + _written(2, kind, value[each])) for each in sorted(value)]
         elif kind == "text":
@@ -93,26 +64,7 @@ def serialized(message: Message) -> bytes:
             parts += [_written(number, kind, item) for item in value]
         else:
             parts.append(field(number, _packed(kind, value)))
-    return b"".join(parts) + last
-
-
-def _texts(message: Message) -> list[bytes] | None:
-    """The fields of a message that has texts alone besides what comes later; None for others."""
-    parts: list[bytes] = []
-    fields, before = message._fields, 0
-    for name, value in message.__dict__.items():
-        if name:
-            _, number, kind, repeated, _, _ = fields[name]
-            if kind != "text" or number < before:
-                return None
-            for item in value if repeated else (value,) if value else ():
-                content = item.encode() if type(item) is str else bytes(item)
-                size, before = len(content), number
-                if size < 128:
-                    parts += (_ONE_BYTE[number << 3 | 2], _ONE_BYTE[size], content)
-                else:
-                    parts.append(field(number, content))
-    return parts
+    return b"".join(parts)
 
 
 # Reading the wire format: what `serialized` writes, in any order of fields, unknown ones left out.
@@ -153,8 +105,11 @@ _BY_LENGTH = {"text", "bytes", *FIELDS}
 _BY_NUMBER = {kind: {each.number: each for each in fields} for kind, fields in FIELDS.items()}
 
 
-def parsed(content: bytes, kind: str = "GraphDef") -> Message:
-    """Return the message of type `kind` that the bytes hold. Raises ValueError for bytes that are none."""
+def parsed(content: bytes, kind: str = "GraphDef", sealed: bool = False) -> Message:
+    """Return the message of type `kind` that the bytes hold. Raises ValueError for bytes that are none.
+
+    With `sealed`, those in it are not looked at: the bytes are known to be ones.
+    """
     table = _BY_NUMBER[kind]
     fields: dict[str, Any] = {}
     at, end = 0, len(content)
@@ -175,7 +130,7 @@ def parsed(content: bytes, kind: str = "GraphDef") -> Message:
                 if len(part) != size:
                     raise ValueError("the last field is cut off")
                 if found is not None:
-                    _take(fields, found, part)
+                    _take(fields, found, part, sealed)
             else:
                 value, at = _number("" if found is None else found.kind, wire, content, at)
                 if found is None:
@@ -189,12 +144,12 @@ def parsed(content: bytes, kind: str = "GraphDef") -> Message:
     return KINDS[kind]._of(fields)
 
 
-def _take(fields: dict[str, Any], found: Field, part: bytes) -> None:
+def _take(fields: dict[str, Any], found: Field, part: bytes, sealed: bool) -> None:
     """Enter a field that came as bytes: an entry of a map, packed numbers, a text or a message."""
     name, _, kind, repeated, key, _ = found
     value: Any
     if key is not None:
-        entry, value = _entry(part, key, kind)
+        entry, value = _entry(part, key, kind, sealed)
         fields.setdefault(name, {})[entry] = value
         return
     if kind == "text":
@@ -202,7 +157,7 @@ def _take(fields: dict[str, Any], found: Field, part: bytes) -> None:
     elif kind == "bytes":
         value = part
     elif kind in FIELDS:
-        value = parsed(part, kind)
+        value = _message(part, kind, sealed)
     elif not repeated:
         raise ValueError(f"the number {name} has wire type 2")
     else:
@@ -223,7 +178,18 @@ def _take(fields: dict[str, Any], found: Field, part: bytes) -> None:
         fields[name] = value
 
 
-def _entry(part: bytes, key_kind: str, value_kind: str) -> tuple[Any, Any]:
+def _message(part: bytes, kind: str, sealed: bool) -> Message:
+    return sealed_message(part, kind) if sealed else parsed(part, kind)
+
+
+def sealed_message(content: bytes, kind: str) -> Message:
+    """Return the message of type `kind` that bytes hold which are known to be one: read when it is looked at."""
+    found: Message = KINDS[kind].__new__(KINDS[kind])
+    found.__dict__[""] = content
+    return found
+
+
+def _entry(part: bytes, key_kind: str, value_kind: str, sealed: bool) -> tuple[Any, Any]:
     """The key and the value of an entry of a map."""
     key: Any = "" if key_kind == "text" else 0
     value: Any = None
@@ -239,7 +205,8 @@ def _entry(part: bytes, key_kind: str, value_kind: str) -> tuple[Any, Any]:
                 raise ValueError("the last field is cut off")
             if kind not in _BY_LENGTH:
                 raise ValueError(f"a {kind} in a map has wire type 2")
-            found = piece.decode() if kind == "text" else bytes(piece) if kind == "bytes" else parsed(piece, kind)
+            found = (piece.decode() if kind == "text" else bytes(piece) if kind == "bytes" else
+                     _message(piece, kind, sealed))  # fmt: skip
         else:
             found, at = _number(kind, tag & 7, part, at)
         if tag >> 3 == 1:

@@ -27,9 +27,9 @@ def test_messages_serialize() -> None:
         lambda x: tf.cond(x[0] > 0.0, lambda: x * [1.5, -2.0], lambda: tf.cast(tf.cast(x, tf.float64), tf.float32)),
         spec(2),
     )
-    message = exporter.message(function.graph.ir)
-    content = wire_format.serialized(message)
-    assert wire_format.serialized(wire_format.parsed(content, "GraphDef")) == content
+    content = exporter.graph_bytes(function.graph.ir)
+    message = wire_format.parsed(content, "GraphDef")
+    assert wire_format.serialized(message) == content
     definition = function.graph.as_graph_def()
     assert str(wire_format.parsed(definition.SerializeToString(), "GraphDef")) == str(message)
     again = type(definition)()
@@ -48,7 +48,7 @@ def test_protocol_buffers_where_tensorboard_is() -> None:
     graph = concrete(lambda x: tf.cond(x > 0.0, lambda: x + 1.0, lambda: x), spec()).graph
     definition = graph.as_graph_def()
     assert type(definition).DESCRIPTOR.full_name == "tensorboard.GraphDef"
-    assert str(definition) == repr(definition) == str(exporter.message(graph.ir))
+    assert str(definition) == repr(definition) == str(wire_format.parsed(exporter.graph_bytes(graph.ir), "GraphDef"))
 
 
 def test_classes_of_tensorboard_stay_as_they_are() -> None:
@@ -101,7 +101,9 @@ def definition():
 
 @pytest.fixture
 def structure():
-    return exporter.message(concrete(lambda x: tf.concat([x, x * [2.0, 3.0]], 0), spec(2)).graph.ir)
+    return wire_format.parsed(
+        exporter.graph_bytes(concrete(lambda x: tf.concat([x, x * [2.0, 3.0]], 0), spec(2)).graph.ir), "GraphDef"
+    )
 
 
 def test_fields_that_are_not_set_read_as_their_defaults(structure) -> None:

@@ -332,7 +332,7 @@ def test_other_threads_may_call_trace_and_show_functions_while_these_are_saved(
 
     from fastgraph.saving import saved_model_export
 
-    write = saved_model_export.function_message
+    write = saved_model_export.function_bytes
 
     def write_and_look(*arguments: Any) -> Any:
         message = write(*arguments)
@@ -341,7 +341,7 @@ def test_other_threads_may_call_trace_and_show_functions_while_these_are_saved(
         thread.join()
         return message
 
-    monkeypatch.setattr(saved_model_export, "function_message", write_and_look)
+    monkeypatch.setattr(saved_model_export, "function_bytes", write_and_look)
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=True)
     tf.saved_model.save(made, tmp_path, options=options)
     assert len(found) > 3
