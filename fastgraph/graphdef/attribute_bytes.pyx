@@ -66,7 +66,7 @@ def tensor_bytes(EagerTensor tensor not None, bint is_one=False):
 
 
 cdef bint _is_one_number(flat):
-    """Whether all elements are the same, zeros of either sign apart."""
+    """True if all elements are the same, zeros of either sign apart."""
     return bool((flat == flat[0]).all()) and (
         flat.dtype.kind not in "fV" or flat[0] != 0 or len(set(np.signbit(flat).tolist())) == 1
     )

@@ -237,7 +237,7 @@ def _argument(name: str, dtype: DType) -> bytes:
 
 @functools.lru_cache(4096)
 def _said(shape: Shape, said: str) -> bytes:
-    """What is said of an argument: its shape, and how the user calls it."""
+    """The attributes of an argument: its shape, and how the user calls it."""
     content = field(1, _OUTPUT_SHAPES + field(2, field(1, field(7, shape_bytes(shape)))))
     if said:
         content += field(1, _USER_NAME + field(2, text_field(2, said)))

@@ -34,7 +34,7 @@ def field_of(message: Message, name: str, default: object = None) -> Any:
     return message.__dict__.get(name, default)
 
 
-#: What attributes of few bytes stand for, by the bytes, and how many bytes these are at most.
+#: Values of attributes of few bytes, by the bytes, and how many bytes these are at most.
 _READ: dict[bytes, Any] = {}
 _FEW = 24
 

@@ -27,7 +27,7 @@ class Definition:
     ) -> None: ...
 
 class Form:
-    """How nodes of a primitive are written whose inputs and results are the operation's, one by one."""
+    """The way in which nodes are written whose inputs and results are the operation's, one by one."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Form:
         """The definition of a node."""
 
 class Kind:
-    """What is to be known of a primitive before its nodes are written."""
+    """All that is to be known of a primitive before its nodes are written."""
 
     def __init__(self, form_of: Callable[[int, int], Form | None] | None, effect: bool, state: bool) -> None: ...
 
@@ -55,7 +55,7 @@ def walked(
     implied: set[Node],
     after: Callable[[set[Node], list[Definition], list[Definition]], list[Definition]],
 ) -> tuple[list[Definition], list[Node], bool]:
-    """What nodes are written as, in their order: (definitions, nodes that may have effects, whether there is a state)."""
+    """The definitions of nodes, in their order, those nodes that may have effects, and whether there is a state."""
 
 def without_unused(found: list[Definition], implied: set[Node], outputs: list[Value]) -> list[Definition]:
     """Leave out constants of Python values, and conditions, that no operation takes as it is written."""

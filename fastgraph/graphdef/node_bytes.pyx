@@ -55,7 +55,7 @@ cdef class Definition:
 
 
 cdef class Form:
-    """How nodes of a primitive are written whose inputs and results are the operation's, one by one.
+    """The way in which nodes are written whose inputs and results are the operation's, one by one.
 
     `types` are the operation's and what strings have in its place; `fixed` the defaults of attributes; `said` those
     that are attributes here: (name, name here, None or a function of the value and the node). `of_inputs` and
@@ -122,7 +122,7 @@ cdef class Form:
 
 
 cdef class Kind:
-    """What is to be known of a primitive before its nodes are written.
+    """All that is to be known of a primitive before its nodes are written.
 
     `forms` are Forms by the numbers of inputs and results, None where there is more to its nodes; `effect` is whether
     they may do more than compute, `state` whether they are states that random numbers come from.
@@ -149,7 +149,7 @@ cdef class Kind:
 
 
 def walked(list nodes, dict cache, dict kinds, kind_of, other, set implied, after):
-    """What nodes are written as, in their order: (definitions, nodes that may have effects, whether there is a state).
+    """The definitions of nodes, in their order, those nodes that may have effects, and whether there is a state.
 
     `kinds`, which `kind_of(primitive)` fills, has a Kind for each primitive. `other(node, known)` is what a node is
     written as that has no Form, by what was known of it; `after(implied, found, known)` what comes behind `found` where
