@@ -39,12 +39,6 @@ from fastgraph.graphdef.op_table import (
 )
 
 
-def _placeholder(node: Node) -> list[Definition]:
-    name = node.attrs.get("name") or node.name
-    attrs = {"_user_specified_name": name, "dtype": node.attrs["dtype"], "shape": Dims(node.attrs["shape"])}
-    return [Definition(node, "Placeholder", (), attrs)]
-
-
 def custom_gradient(stated: Mapping[str, list[Aval]]) -> Callable[[Node], list[Definition]]:
     """Return how operations with gradients of their own are written.
 
@@ -351,7 +345,6 @@ def table_maker(table: Any) -> tuple[str, dict[str, Any]]:
 
 STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     **CALLS,
-    "placeholder": _placeholder,
     "no_op": lambda node: [Definition(node, "NoOp", (), {})],
     "custom_gradient_identity": custom_gradient({}),
     **dict.fromkeys(("sum", "mean", "max", "min", "prod", "any", "all"), _reduced),

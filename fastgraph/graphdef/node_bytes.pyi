@@ -1,9 +1,10 @@
 """Operations as they are written. See node_bytes.pyx."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from fastgraph.core.primitive import Primitive
+from fastgraph.core.tensor import EagerTensor
 from fastgraph.graph.ir import Node, Value
 
 class Definition:
@@ -52,6 +53,7 @@ def walked(
     kinds: dict[Primitive, Kind],
     kind_of: Callable[[Primitive], Kind],
     other: Callable[[Node, list[Definition] | None], list[Definition]],
+    held: Mapping[Node, EagerTensor],
     implied: set[Node],
     after: Callable[[set[Node], list[Definition], list[Definition]], list[Definition]],
 ) -> tuple[list[Definition], list[Node], bool]:

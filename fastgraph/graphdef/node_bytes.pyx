@@ -148,11 +148,11 @@ cdef class Kind:
         return self.form
 
 
-def walked(list nodes, dict cache, dict kinds, kind_of, other, set implied, after):
+def walked(list nodes, dict cache, dict kinds, kind_of, other, dict held, set implied, after):
     """The definitions of nodes, in their order, those nodes that may have effects, and whether there is a state.
 
     `kinds`, which `kind_of(primitive)` fills, has a Kind for each primitive. `other(node, known)` is what a node is
-    written as that has no Form, by what was known of it; `after(implied, found, known)` what comes behind `found` where
+    written as that has no Form or is `held`, by what was known of it; `after(implied, found, known)` what comes behind `found` where
     the last of it is `implied`.
     """
     cdef list found = [], touching = [], definitions
@@ -169,7 +169,7 @@ def walked(list nodes, dict cache, dict kinds, kind_of, other, set implied, afte
         states |= kind.state
         definitions = cache.get(node)
         form = kind.form_for(node)
-        if form is None:
+        if form is None or (held and node in held):
             definitions = other(node, definitions)
         elif definitions is None:
             definitions = cache[node] = [form.definition(node)]

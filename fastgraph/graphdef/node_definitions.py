@@ -55,7 +55,7 @@ def definitions(graph: Graph) -> list[Definition]:
         return known
 
     kind = functools.partial(_kind, structure)
-    found, touching, states = walked(graph.nodes, cache, kinds, kind, of_node, graph.implied, _after_constants)
+    found, touching, states = walked(graph.nodes, cache, kinds, kind, of_node, held, graph.implied, _after_constants)
     if graph.implied:
         found = without_unused(found, graph.implied, graph.outputs)
     if states:

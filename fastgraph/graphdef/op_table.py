@@ -361,9 +361,22 @@ def as_is(node: Node) -> Definition:
 _OF_STRINGS = {"AddV2": "Add"}
 
 
+_PLACEHOLDER = Form(
+    ("Placeholder", "Placeholder"), ["output:0"], {},
+    [
+        ("_user_specified_name", "dtype", lambda _, node: node.attrs.get("name") or node.name),
+        ("dtype", "dtype", None),
+        ("shape", "shape", lambda shape, _: Dims(shape)),
+    ],
+    (), (),
+)  # fmt: skip
+
+
 @functools.cache
 def form_of(name: str, n_inputs: int, n_outputs: int) -> Form | None:
     """Return how nodes of a primitive are written, None where there is more to it than attributes."""
+    if name == "placeholder":
+        return _PLACEHOLDER
     row = row_of(name)
     if row is None or row.places:
         return None

@@ -37,6 +37,34 @@ def test_messages_serialize() -> None:
     assert str(wire_format.parsed(again.SerializeToString(), "GraphDef")) == str(message)
 
 
+def test_messages_are_read_part_by_part_and_written_as_they_are_then() -> None:
+    inner = tf.function(lambda x: x * 2.0)
+    graph = concrete(lambda x: tf.cond(x > 0.0, lambda: inner(x), lambda: x - 1.0), spec()).graph
+    content = graph.as_graph_def().SerializeToString()
+
+    def change(message) -> None:
+        message.node[0].name = "first"
+        message.node[-1].attr["T"].type = tf.float64.as_datatype_enum
+        message.node[-1].input.append("^first")
+        message.library.function[0].node_def[0].attr["kept"].s = b"so"
+        message.library.function[0].signature.name += "_1"
+        del message.library.function[-1]
+        message.versions.producer = 7
+        message.node.add(name="last", op="NoOp")
+
+    definition, whole = graph.as_graph_def(), wire_format.parsed(content, "GraphDef")
+    for message in (definition, whole):
+        change(message)
+    assert definition.SerializeToString() != content
+    assert wire_format.parsed(definition.SerializeToString(), "GraphDef") == whole
+    assert graph.as_graph_def().SerializeToString() == content
+    second = copy.deepcopy(graph.as_graph_def())
+    second.ClearField("library")
+    assert second.node[0] == graph.as_graph_def().node[0]
+    assert len(second.SerializeToString()) < len(content)
+    assert not second.HasField("library")
+
+
 @pytest.mark.parametrize("content", [b"\x0a\x05ab", b"\xff", b"\x0a\xff\xff\xff"])
 def test_bytes_that_are_no_message(content) -> None:
     with pytest.raises(ValueError, match="GraphDef|cut off"):
