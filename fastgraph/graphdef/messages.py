@@ -13,7 +13,7 @@ import numpy as np
 
 from fastgraph.core.base.gc_pause import resting
 from fastgraph.graphdef.message_types import FIELDS, KINDS, Descriptor, Enum, Field
-from fastgraph.graphdef.wire_format import parsed, serialized
+from fastgraph.graphdef.wire_format import opened_message, parsed, serialized
 
 _DEFAULTS = {"text": "", "bytes": b"", "int": 0, "zigzag": 0, "float": 0.0, "double": 0.0, "bool": False,
              "type": Enum(0), "fixed32": 0}  # fmt: skip
@@ -71,10 +71,16 @@ class Message:
         if not held.keys() <= self._fields.keys():
             unknown = sorted(held.keys() - self._fields.keys())[0]
             raise ValueError(f'Protocol message {type(self).__name__} has no "{unknown}" field.')
-        for name, field in self._held:
+        self._kept(held)
+
+    @classmethod
+    def _kept(cls, held: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields with lists and maps of messages as they are kept."""
+        for name, field in cls._held:
             items = held.get(name)
             if items is not None:
                 held[name] = (Messages if field.key is None else MessageMap)(KINDS[field.kind], items)
+        return held
 
     @classmethod
     def _of(cls, fields: dict[str, Any]) -> Any:
@@ -124,7 +130,7 @@ class Message:
         """Read the bytes, whose messages are sealed in turn."""
         held = self.__dict__
         content = held[""]
-        held.update(parsed(content, type(self).__name__, True).__dict__)
+        held.update(opened_message(content, type(self).__name__))
         if held.get("") is content:
             del held[""]
 

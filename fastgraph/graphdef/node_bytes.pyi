@@ -74,6 +74,15 @@ def field(number: int, content: bytes) -> bytes:
 def text_field(number: int, text: str) -> bytes:
     """A field that holds a text."""
 
+def opened(
+    content: bytes,
+    table: dict[int, tuple[Any, int]],
+    message: Callable[[bytes, str], Any],
+    take: Callable[[dict[str, Any], Any, bytes], None],
+    number: Callable[[str, int, bytes, int], tuple[Any, int]],
+) -> dict[str, Any]:
+    """The fields of a message by their names, in which messages are `message(bytes, kind)`."""
+
 def nodes_in_bytes(
     found: list[Definition],
     names: dict[Value, str],

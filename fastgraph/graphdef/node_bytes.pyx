@@ -152,8 +152,8 @@ def walked(list nodes, dict cache, dict kinds, kind_of, other, dict held, set im
     """The definitions of nodes, in their order, those nodes that may have effects, and whether there is a state.
 
     `kinds`, which `kind_of(primitive)` fills, has a Kind for each primitive. `other(node, known)` is what a node is
-    written as that has no Form or is `held`, by what was known of it; `after(implied, found, known)` what comes behind `found` where
-    the last of it is `implied`.
+    written as that has no Form or is `held`, by what was known of it; `after(implied, found, known)` what comes behind
+    `found` where the last of it is `implied`.
     """
     cdef list found = [], touching = [], definitions
     cdef Kind kind
@@ -291,6 +291,79 @@ cdef Py_ssize_t _head(char* at, uint64_t number) noexcept:
 def text_field(int number, text not None):
     """A field that holds a text."""
     return field(number, text.encode())
+
+
+cdef uint64_t _read(const unsigned char* data, Py_ssize_t* at, Py_ssize_t end) except? 0:
+    """A number of seven bits a byte."""
+    cdef uint64_t found = 0
+    cdef int shift = 0
+    while at[0] < end and shift < 64:
+        found |= <uint64_t> (data[at[0]] & 127) << shift
+        shift += 7
+        at[0] += 1
+        if data[at[0] - 1] < 128:
+            return found
+    raise ValueError("a number is cut off")
+
+
+cdef bytes _part(const unsigned char* data, Py_ssize_t* at, Py_ssize_t end):
+    """The bytes behind a number that says how many they are."""
+    cdef uint64_t size = _read(data, at, end)
+    if size > <uint64_t> (end - at[0]):
+        raise ValueError("the last field is cut off")
+    at[0] += <Py_ssize_t> size
+    return PyBytes_FromStringAndSize(<const char*> data + at[0] - <Py_ssize_t> size, <Py_ssize_t> size)
+
+
+def opened(bytes content not None, dict table, message, take, number):
+    """The fields of a message by their names, in which messages are `message(bytes, kind)`.
+
+    `table` has by a field's number (field, 1 for a text, 2 for a message, 3 for a map of texts to messages, else 0).
+    `take(fields, field, bytes)` enters the others, `number(kind, wire type, content, place)` reads a number.
+    """
+    cdef const unsigned char* data = <const unsigned char*> PyBytes_AS_STRING(content)
+    cdef Py_ssize_t at = 0, inner, end = PyBytes_GET_SIZE(content)
+    cdef uint64_t tag
+    cdef dict fields = {}
+    cdef bytes part, said
+    cdef int code
+    while at < end:
+        tag = _read(data, &at, end)
+        item = table.get(tag >> 3)
+        if tag & 7 != 2:
+            value, at = number("" if item is None else item[0][2], <int> (tag & 7), content, at)
+            if item is not None and item[0][3]:
+                fields.setdefault(item[0][0], []).append(value)
+            elif item is not None:
+                fields[item[0][0]] = value
+            continue
+        part = _part(data, &at, end)
+        if item is None:
+            continue
+        found, code = <tuple> item
+        name, _, kind, repeated = (<tuple> found)[:4]
+        if code == 0 or (code == 2 and not repeated and name in fields):
+            take(fields, found, part)
+        elif code == 3:
+            entry, said = "", b""
+            inner = 0
+            while inner < PyBytes_GET_SIZE(part):
+                tag = _read(<const unsigned char*> PyBytes_AS_STRING(part), &inner, PyBytes_GET_SIZE(part))
+                if tag & 7 != 2:
+                    raise ValueError(f"the map {name} has wire type {tag & 7}")
+                value = _part(<const unsigned char*> PyBytes_AS_STRING(part), &inner, PyBytes_GET_SIZE(part))
+                if tag >> 3 == 1:
+                    entry = (<bytes> value).decode()
+                else:
+                    said = value
+            fields.setdefault(name, {})[entry] = message(said, kind)
+        else:
+            value = part.decode() if code == 1 else message(part, kind)
+            if repeated:
+                fields.setdefault(name, []).append(value)
+            else:
+                fields[name] = value
+    return fields
 
 
 def nodes_in_bytes(list found, dict names, int number, attributes, frozenset apart):

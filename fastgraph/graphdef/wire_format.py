@@ -9,7 +9,7 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from fastgraph.graphdef.message_types import FIELDS, KINDS, Enum, Field
-from fastgraph.graphdef.node_bytes import field, varint
+from fastgraph.graphdef.node_bytes import field, opened, varint
 
 if TYPE_CHECKING:
     from fastgraph.graphdef.messages import Message
@@ -105,11 +105,23 @@ _BY_LENGTH = {"text", "bytes", *FIELDS}
 _BY_NUMBER = {kind: {each.number: each for each in fields} for kind, fields in FIELDS.items()}
 
 
-def parsed(content: bytes, kind: str = "GraphDef", sealed: bool = False) -> Message:
-    """Return the message of type `kind` that the bytes hold. Raises ValueError for bytes that are none.
+def _code(field: Field) -> int:
+    """The number by which `opened` reads a field."""
+    if field.key is not None:
+        return 3 if field.key == "text" and field.kind in FIELDS else 0
+    return 1 if field.kind == "text" else 2 if field.kind in FIELDS else 0
 
-    With `sealed`, those in it are not looked at: the bytes are known to be ones.
-    """
+
+_OPENED = {kind: {each.number: (each, _code(each)) for each in fields} for kind, fields in FIELDS.items()}
+
+
+def opened_message(content: bytes, kind: str) -> dict[str, Any]:
+    """Return the fields of a message of type `kind` which bytes are known to be; those in it are sealed."""
+    return KINDS[kind]._kept(opened(content, _OPENED[kind], sealed_message, _take, _number))
+
+
+def parsed(content: bytes, kind: str = "GraphDef") -> Message:
+    """Return the message of type `kind` that the bytes hold. Raises ValueError for bytes that are none."""
     table = _BY_NUMBER[kind]
     fields: dict[str, Any] = {}
     at, end = 0, len(content)
@@ -130,7 +142,7 @@ def parsed(content: bytes, kind: str = "GraphDef", sealed: bool = False) -> Mess
                 if len(part) != size:
                     raise ValueError("the last field is cut off")
                 if found is not None:
-                    _take(fields, found, part, sealed)
+                    _take(fields, found, part)
             else:
                 value, at = _number("" if found is None else found.kind, wire, content, at)
                 if found is None:
@@ -144,12 +156,12 @@ def parsed(content: bytes, kind: str = "GraphDef", sealed: bool = False) -> Mess
     return KINDS[kind]._of(fields)
 
 
-def _take(fields: dict[str, Any], found: Field, part: bytes, sealed: bool) -> None:
+def _take(fields: dict[str, Any], found: Field, part: bytes) -> None:
     """Enter a field that came as bytes: an entry of a map, packed numbers, a text or a message."""
     name, _, kind, repeated, key, _ = found
     value: Any
     if key is not None:
-        entry, value = _entry(part, key, kind, sealed)
+        entry, value = _entry(part, key, kind)
         fields.setdefault(name, {})[entry] = value
         return
     if kind == "text":
@@ -157,7 +169,7 @@ def _take(fields: dict[str, Any], found: Field, part: bytes, sealed: bool) -> No
     elif kind == "bytes":
         value = part
     elif kind in FIELDS:
-        value = _message(part, kind, sealed)
+        value = parsed(part, kind)
     elif not repeated:
         raise ValueError(f"the number {name} has wire type 2")
     else:
@@ -178,10 +190,6 @@ def _take(fields: dict[str, Any], found: Field, part: bytes, sealed: bool) -> No
         fields[name] = value
 
 
-def _message(part: bytes, kind: str, sealed: bool) -> Message:
-    return sealed_message(part, kind) if sealed else parsed(part, kind)
-
-
 def sealed_message(content: bytes, kind: str) -> Message:
     """Return the message of type `kind` that bytes hold which are known to be one: read when it is looked at."""
     found: Message = KINDS[kind].__new__(KINDS[kind])
@@ -189,7 +197,7 @@ def sealed_message(content: bytes, kind: str) -> Message:
     return found
 
 
-def _entry(part: bytes, key_kind: str, value_kind: str, sealed: bool) -> tuple[Any, Any]:
+def _entry(part: bytes, key_kind: str, value_kind: str) -> tuple[Any, Any]:
     """The key and the value of an entry of a map."""
     key: Any = "" if key_kind == "text" else 0
     value: Any = None
@@ -206,7 +214,7 @@ def _entry(part: bytes, key_kind: str, value_kind: str, sealed: bool) -> tuple[A
             if kind not in _BY_LENGTH:
                 raise ValueError(f"a {kind} in a map has wire type 2")
             found = (piece.decode() if kind == "text" else bytes(piece) if kind == "bytes" else
-                     _message(piece, kind, sealed))  # fmt: skip
+                     parsed(piece, kind))  # fmt: skip
         else:
             found, at = _number(kind, tag & 7, part, at)
         if tag >> 3 == 1:
