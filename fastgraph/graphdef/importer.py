@@ -68,7 +68,7 @@ def _import(
     elif isinstance(graph_def, bytes):
         definition = parsed(graph_def, "GraphDef")
     elif serialize is not None:
-        definition = sealed_message(serialize(), "GraphDef")
+        definition = sealed_message(bytes(serialize()), "GraphDef")
     else:
         raise TypeError("Argument `graph_def` must be a GraphDef proto.")
     if input_map is not None and not isinstance(input_map, Mapping):

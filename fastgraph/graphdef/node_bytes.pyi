@@ -55,7 +55,6 @@ def walked(
     other: Callable[[Node, list[Definition] | None], list[Definition]],
     held: Mapping[Node, EagerTensor],
     implied: set[Node],
-    after: Callable[[set[Node], list[Definition], list[Definition]], list[Definition]],
 ) -> tuple[list[Definition], list[Node], bool]:
     """The definitions of nodes, in their order, those nodes that may have effects, and whether there is a state."""
 

@@ -148,12 +148,42 @@ cdef class Kind:
         return self.form
 
 
-def walked(list nodes, dict cache, dict kinds, kind_of, other, dict held, set implied, after):
+cdef list _after_constants(set implied, list found, list known):
+    """What a node is written as behind a constant that is implied: those that it takes stand before it, as it takes
+    them."""
+    cdef Definition last = known[len(known) - 1], each
+    cdef dict order
+    cdef list before
+    cdef Py_ssize_t n
+    if last.type == "OneHot":
+        return known
+    each = found[len(found) - 1]
+    for value in last.inputs:
+        if value.node is each.node:
+            break
+    else:
+        return known
+    order = {value.node: n for n, value in enumerate(last.inputs)}
+    before = known[:len(known) - 1]
+    for each in before:
+        if each.node not in order:
+            return known
+    while found:
+        each = found[len(found) - 1]
+        if each.node not in implied or each.node not in order:
+            break
+        before.append(found.pop())
+    before.sort(key=lambda each: order[(<Definition> each).node])
+    before.append(last)
+    return before
+
+
+def walked(list nodes, dict cache, dict kinds, kind_of, other, dict held, set implied):
     """The definitions of nodes, in their order, those nodes that may have effects, and whether there is a state.
 
     `kinds`, which `kind_of(primitive)` fills, has a Kind for each primitive. `other(node, known)` is what a node is
-    written as that has no Form or is `held`, by what was known of it; `after(implied, found, known)` what comes behind
-    `found` where the last of it is `implied`.
+    written as that has no Form or is `held`, by what was known of it; the constants that are `implied` stand before
+    what takes them.
     """
     cdef list found = [], touching = [], definitions
     cdef Kind kind
@@ -174,7 +204,7 @@ def walked(list nodes, dict cache, dict kinds, kind_of, other, dict held, set im
         elif definitions is None:
             definitions = cache[node] = [form.definition(node)]
         if implied and found and (<Definition> found[len(found) - 1]).node in implied:
-            definitions = after(implied, found, definitions)
+            definitions = _after_constants(implied, found, definitions)
         found.extend(definitions)
     return found, touching, states
 

@@ -55,7 +55,7 @@ def definitions(graph: Graph) -> list[Definition]:
         return known
 
     kind = functools.partial(_kind, structure)
-    found, touching, states = walked(graph.nodes, cache, kinds, kind, of_node, held, graph.implied, _after_constants)
+    found, touching, states = walked(graph.nodes, cache, kinds, kind, of_node, held, graph.implied)
     if graph.implied:
         found = without_unused(found, graph.implied, graph.outputs)
     if states:
@@ -91,22 +91,3 @@ def _of_node(graph: Graph, node: Node, structure: Structure, held: dict[Node, Ea
         if definition.node is not node:  # of what is written besides, its tensors are called so as well
             definition.node.name = definition.name
     return known
-
-
-def _after_constants(implied: set[Node], found: list[Definition], known: list[Definition]) -> list[Definition]:
-    """Return what a node is written as behind a constant that is implied.
-
-    It takes the constants that it implies before it, in the order of its arguments.
-    """
-    last = known[-1]
-    if last.type == "OneHot":
-        return known
-    if all(value.node is not found[-1].node for value in last.inputs):
-        return known
-    order = {value.node: i for i, value in enumerate(last.inputs)}
-    before = known[:-1]
-    if not all(each.node in order for each in before):
-        return known
-    while found and found[-1].node in implied and found[-1].node in order:
-        before.append(found.pop())
-    return [*sorted(before, key=lambda each: order[each.node]), last]
