@@ -149,7 +149,7 @@ cdef class Kind:
 
 
 cdef list _after_constants(set implied, list found, list known):
-    """What a node is written as behind a constant that is implied: those that it takes stand before it, as it takes
+    """The definitions of a node behind a constant that is implied: those that it takes stand before it, as it takes
     them."""
     cdef Definition last = known[len(known) - 1], each
     cdef dict order
