@@ -17,8 +17,10 @@ from fastgraph.data.dataset_writer import Attrs, Unwritten, Writer
 from fastgraph.data.element_leaves import Dense, Extension, Ragged, Sparse, apart, kinds_of
 from fastgraph.data.element_specs import tensor_specs
 from fastgraph.graph.ir import Graph, Value
+from fastgraph.graphdef.export_loops import VARIANT
 from fastgraph.graphdef.graph_copies import CopiedGraph
-from fastgraph.graphdef.op_table import Definition, Dims
+from fastgraph.graphdef.node_bytes import Definition
+from fastgraph.graphdef.op_table import Dims
 
 #: Appends an operation of results of these types and names, and returns them.
 Add = Callable[[str, Sequence[Value], Attrs, Sequence[Aval], str], Sequence[Value]]
@@ -95,9 +97,12 @@ class _Function:
 
 
 def _mapped(writer: Writer, dataset: Value, function: Graph) -> Value:
-    avals = [value.aval for value in function.outputs]
-    attrs = {"f": function, "Targuments": [], "preserve_cardinality": True, **_types(avals)}
-    return writer.add("MapDataset", [dataset], attrs)
+    return writer.add("MapDataset", [dataset], _mapping(function))
+
+
+def _mapping(function: Graph) -> Attrs:
+    types = _types([value.aval for value in function.outputs])
+    return {"f": function, "Targuments": [], "preserve_cardinality": True, **types}
 
 
 def _types(avals: Sequence[Aval]) -> Attrs:
@@ -183,21 +188,40 @@ def unbatch(writer: Writer, source: Any) -> Value:
     return _unpacked(writer, found, after, _ranks(after), False)
 
 
+def window(writer: Writer, source: Any) -> Value:
+    """Datasets of the elements one after the other, each leaf in one of its own."""
+    first, kinds = writer.dataset(source.source), _known(source.source.spec)
+    packed = any(map(is_packed, kinds))
+    inputs = [_packed(writer, first, kinds, False) if packed else first]
+    inputs += [writer.number(each) for each in (source.size, source.shift, source.stride)]
+    found = writer.simple("WindowDataset", [*inputs, writer.flag(source.drop)], source)
+    if not packed:
+        return found
+    function = _Function(writer, [VARIANT] * len(kinds), "windows")
+    for kind, rank in zip(kinds, _ranks(kinds), strict=True):
+        (inner,) = function.take(1)
+        if is_packed(kind):
+            element = _Function(writer, _between([kind], False), "unpacked")
+            element.graph.outputs += _unpack(element.add, kind, rank, element.take(1)[0])
+            attrs = _mapping(element.graph)
+            (inner,) = function.add("MapDataset", [inner], attrs, [VARIANT], "handle")
+        function.graph.outputs.append(inner)
+    return _mapped(writer, found, function.graph)
+
+
+def rebatch(writer: Writer, source: Any, sizes: Value) -> Value:
+    """Rows in batches of other sizes."""
+    whole = source.source.source
+    first, kinds, after = writer.dataset(whole), _known(whole.spec), _known(source.spec)
+    if not any(map(is_packed, kinds)):
+        return writer.simple("RebatchDatasetV2", [first, sizes, writer.flag(source.drop)], source)
+    inputs = [_packed(writer, first, kinds, True), sizes, writer.flag(source.drop)]
+    found = writer.add("RebatchDatasetV2", inputs, _types(_between(after, True)))
+    return _unpacked(writer, found, after, [rank - 1 for rank in _ranks(after)], True)
+
+
 def ragged_rows(writer: Writer, source: Any) -> Value:
     """Elements that are to become rows: as they are, if they may differ in their first size alone."""
     if any(getattr(leaf, "ragged_rank", 0) for leaf in nesting.flatten(source.spec)):
         raise Unwritten("Batches of tensors that differ in several sizes cannot be saved in a SavedModel.")
     return writer.dataset(source.source)
-
-
-def of_tensors_alone(write: Callable[[Writer, Any], Value]) -> Callable[[Writer, Any], Value]:
-    """Return a writer of datasets that refuses elements with ragged and sparse tensors."""
-
-    def checked(writer: Writer, source: Any) -> Value:
-        for leaf in nesting.flatten(source.source.spec):
-            if len(tensor_specs(leaf)) != 1:
-                what = f"{type(leaf).__name__} ({source.name.lstrip('_')})"
-                raise Unwritten(f"Datasets of elements with a {what} cannot be saved in a SavedModel.")
-        return write(writer, source)
-
-    return checked

@@ -26,7 +26,6 @@ from fastgraph.data import (
     windows,
 )
 from fastgraph.data.dataset_base import made
-from fastgraph.data.dataset_elements import of_tensors_alone
 from fastgraph.data.dataset_writer import WRITERS, Attrs, Unwritten, Writer, element_types, types_of_spec
 from fastgraph.data.element_functions import Mapped
 from fastgraph.graph.ir import Value
@@ -114,12 +113,6 @@ def _enumerate(writer: Writer, source: Any) -> Value:
     return writer.simple("ZipDataset", [numbers, first], source, N=2)
 
 
-def _window(writer: Writer, source: Any) -> Value:
-    first, numbers = writer.dataset(source.source), (source.size, source.shift, source.stride)
-    inputs = [first, *[writer.number(each) for each in numbers], writer.flag(source.drop)]
-    return writer.simple("WindowDataset", inputs, source)
-
-
 def _group(writer: Writer, source: Any) -> Value:
     inputs, attrs = [writer.dataset(source.source)], Attrs()
     parts = ("key", "reduce", "window_size")
@@ -149,8 +142,7 @@ def _rebatch(writer: Writer, source: Any) -> Value:
         sizes = writer.constant(np.array(source.sizes, np.int64))
     else:
         raise Unwritten("A dataset of batches of several sizes that a graph computes cannot be saved in a SavedModel.")
-    inputs = [writer.dataset(source.source.source), sizes, writer.flag(source.drop)]
-    return writer.simple("RebatchDatasetV2", inputs, source)
+    return dataset_elements.rebatch(writer, source, sizes)
 
 
 _BLOCK = 1 << 18  # bytes that are read at once
@@ -209,7 +201,7 @@ WRITERS.update({
     transformations.Concatenate: _concatenate,
     transformations.Enumerate: _enumerate,
     transformations.Prefetch: _counted("PrefetchDataset", "count"),
-    transformations.Rebatch: of_tensors_alone(_rebatch),
+    transformations.Rebatch: _rebatch,
     transformations.Repeat: _counted("RepeatDataset", "count"),
     transformations.Shard: _counted("ShardDataset", "shards", "index"),
     transformations.Skip: _counted("SkipDataset", "count"),
@@ -218,7 +210,7 @@ WRITERS.update({
     transformations.WithOptions: lambda writer, source: writer.dataset(source.source),
     transformations.Zip: _zip,
     windows.Directed: _directed,
-    windows.PaddedBatch: of_tensors_alone(_padded),
+    windows.PaddedBatch: _padded,
     windows.RaggedRows: dataset_elements.ragged_rows,
-    windows.Window: of_tensors_alone(_window),
+    windows.Window: dataset_elements.window,
 })  # fmt: skip

@@ -21,7 +21,8 @@ from fastgraph.core.tensor import Tensor, as_array
 from fastgraph.graphdef import example_messages
 from fastgraph.graphdef.import_values import dims_of, dtype_of, tensor_of
 from fastgraph.graphdef.message_types import KINDS, Enum, Field
-from fastgraph.graphdef.wire_format import field, parsed, varint
+from fastgraph.graphdef.node_bytes import field, varint
+from fastgraph.graphdef.wire_format import parsed
 from fastgraph.ops.arguments import as_tensor, named, whole
 from fastgraph.ops.families import Array, custom, invalid
 

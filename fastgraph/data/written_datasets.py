@@ -31,7 +31,8 @@ from fastgraph.graph.ir import Graph, Node, Value, subgraphs
 from fastgraph.graphdef.export_calls import CALLS
 from fastgraph.graphdef.export_loops import VARIANT
 from fastgraph.graphdef.graph_copies import CopiedGraph, Copies
-from fastgraph.graphdef.op_table import Definition, Unwritable, const_definition, constant, types_of
+from fastgraph.graphdef.node_bytes import Definition
+from fastgraph.graphdef.op_table import Unwritable, const_definition, constant, types_of
 
 _RESOURCE = Aval(dtypes.resource, ())
 _BOOL = Aval(dtypes.bool_, ())

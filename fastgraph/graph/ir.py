@@ -315,8 +315,9 @@ def effects(node: Node) -> list[Effect]:
     elif kind is not None:
         found.append(Effect(kind, node.inputs[0]))
     for graph, first in subgraphs(node):
-        positions = {value: i for i, value in enumerate(graph.parameters)}
-        for inner in graph.nodes:
+        inside = [each for each in graph.nodes if each.op.effect is not None or each.op.step in WITH_SUBGRAPHS]
+        positions = {value: i for i, value in enumerate(graph.parameters)} if inside else {}
+        for inner in inside:
             for effect in effects(inner):
                 outer = None if effect.resource is None else node.inputs[first + positions[effect.resource]]
                 if (translated := Effect(effect.kind, outer)) not in found:
@@ -329,13 +330,16 @@ def is_pure(node: Node) -> bool:
     return not effects(node)
 
 
-def control_inputs(nodes: Sequence[Node], apart: bool = False) -> list[tuple[int, ...]]:
+def control_inputs(
+    nodes: Sequence[Node], apart: bool = False, known: Mapping[Node, list[Effect]] | None = None
+) -> list[tuple[int, ...]]:
     """Return for each node the positions of the earlier nodes it must wait for because of effects.
 
     Per resource, a write waits for the reads since the last write (or for that write) and a read for the last write.
     Host effects happen one after the other, each after the writes before it, for it may end the run, and before those
     after it; where it calls Python, it is a write of every resource. With `apart`, as in TensorFlow, they wait for one
-    another alone. Only the nearest such nodes are named: the rest follows.
+    another alone. Only the nearest such nodes are named: the rest follows. `known` has the effects of all nodes that
+    have any, where they are known.
     """
     last_write: dict[Value | None, int] = {}
     reads: dict[Value | None, list[int]] = {}
@@ -343,7 +347,7 @@ def control_inputs(nodes: Sequence[Node], apart: bool = False) -> list[tuple[int
     writes: list[int] = []  # since the last host effect
     waits: list[tuple[int, ...]] = []
     for i, node in enumerate(nodes):
-        found = effects(node)
+        found = effects(node) if known is None else known.get(node, _NO_EFFECTS)
         if not found:
             waits.append(())
             continue

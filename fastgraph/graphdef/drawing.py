@@ -15,8 +15,9 @@ import numpy as np
 
 from fastgraph.graph.ir import Graph, Value, format_aval
 from fastgraph.graphdef.drawing_layout import layout
+from fastgraph.graphdef.node_bytes import Definition
 from fastgraph.graphdef.node_definitions import definitions
-from fastgraph.graphdef.op_table import Definition, One
+from fastgraph.graphdef.op_table import One
 
 #: Sizes in pixels.
 HEIGHT, GAP_X, GAP_Y, MARGIN, LETTER = 34, 14, 34, 16, 6.6

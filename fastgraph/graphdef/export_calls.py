@@ -9,7 +9,8 @@ from fastgraph.core.registry import get
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graphdef.export_loops import while_definitions
-from fastgraph.graphdef.op_table import Definition, shapes_of, types_of
+from fastgraph.graphdef.node_bytes import Definition
+from fastgraph.graphdef.op_table import shapes_of, types_of
 
 
 def writes(graph: Graph) -> bool:

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base import dtype as dtypes
-from fastgraph.core.base.shapes import Aval
+from fastgraph.core.base.shapes import Aval, Shape
 from fastgraph.core.registry import get
 from fastgraph.graph.ir import Node, Value
 from fastgraph.graphdef.export_decompositions import Parts
-from fastgraph.graphdef.op_table import CODECS, Definition, Unwritable, written
+from fastgraph.graphdef.node_bytes import Definition
+from fastgraph.graphdef.op_table import CODECS, Unwritable, defined, written
 
 _MOST_COSINES = 512  # elements along the axis: the matrix is a constant
 
@@ -165,14 +166,91 @@ def _alignments(node: Node) -> list[Definition]:
     return last
 
 
+def _without_last(shape: Shape, n: int = 1) -> Shape:
+    return None if shape is None else shape[:-n]
+
+
+def _pseudoinverse(node: Node) -> list[Definition]:
+    """The factors that singular values give, those that count as 0 divided by infinity."""
+    a, limit = node.inputs
+    parts, dtype = Parts(node), a.aval.dtype
+    real = dtype.real_dtype
+    outer, axis = _without_last(a.aval.shape, 2), parts.const(-1, "axis", dtypes.int32)
+    row = None if outer is None else (*outer, None)
+    matrix = None if outer is None else (*outer, None, None)
+    s, u, v = parts.several("Svd", (a,), (Aval(dtype, row), Aval(dtype, matrix), Aval(dtype, matrix)))
+    if real != dtype:
+        s = parts.op("Real", (s,), Aval(real, row))
+    most = parts.op("Max", (s, axis), Aval(real, row), keep_dims=True)
+    limit = parts.op("ExpandDims", (limit, axis), Aval(real, None))
+    limit = parts.op("Mul", (limit, most), Aval(real, row))
+    kept = parts.op("Greater", (s, limit), Aval(dtypes.bool_, row))
+    s = parts.op("SelectV2", (kept, s, parts.const(np.inf, "infinity", real)), Aval(real, row))
+    s = parts.op("ExpandDims", (s, parts.const(-2, "rows", dtypes.int32)), Aval(real, matrix))
+    if real != dtype:
+        s = parts.op("Cast", (s,), Aval(dtype, matrix))
+    return parts.last("BatchMatMulV2", (parts.op("RealDiv", (v, s), Aval(dtype, matrix)), u), adj_y=True)
+
+
+def _tridiagonal(node: Node) -> list[Definition]:
+    """The eigenvectors of the whole matrix, of which the part on and below the diagonal is read."""
+    alpha, beta = node.inputs
+    parts, dtype, square = Parts(node), alpha.aval.dtype, (None, None)
+    zero, none = parts.const(0, "zero", dtype), parts.const(-1, "all", dtypes.int32)
+    diagonal = parts.const(0, "diagonal", dtypes.int32)
+    whole, below = [
+        parts.op("MatrixDiagV3", (each, diagonal, none, none, zero), Aval(dtype, square)) for each in (alpha, beta)
+    ]
+    paddings = parts.const(np.array([[1, 0], [0, 1]], np.int32), "paddings")
+    below = parts.op("Pad", (below, paddings), Aval(dtype, square))
+    whole = parts.op("AddV2", (whole, below), Aval(dtype, square))
+    _, vectors = parts.several("SelfAdjointEigV2", (whole,), (node.outputs[0].aval, node.outputs[1].aval))
+    begin, size = parts.const(np.array([0, 0], np.int32), "begin"), parts.const(np.array([1, -1], np.int32), "size")
+    ends = parts.op(
+        "Minimum", (parts.op("Shape", (vectors,), Aval(dtypes.int32, (2,))), size), Aval(dtypes.int32, (2,))
+    )
+    first = parts.op("Slice", (vectors, begin, ends), Aval(dtype, square))
+    negative = parts.op("Less", (first, zero), Aval(dtypes.bool_, square))
+    signs = parts.const(-1, "minus", dtype), parts.const(1, "plus", dtype)
+    sign = parts.op("SelectV2", (negative, *signs), Aval(dtype, square))
+    last = parts.last("Mul", (vectors, sign))
+    last[-1].outputs = (node.outputs[1],)
+    for each in parts.made:
+        if each.type == "SelfAdjointEigV2":
+            each.outputs = (node.outputs[0], each.outputs[1])
+    return last
+
+
+def _real_first(node: Node) -> list[Definition]:
+    """Factors whose first result is real here and of the matrix's type there."""
+    found, x = written(node), node.inputs[0]
+    if x.aval.dtype.is_complex:
+        first = node.outputs[0]
+        raw = Node(node.op, (), {}, (Aval(x.aval.dtype, first.aval.shape),), node.name, node.source)
+        found[-1].outputs = (raw.outputs[0], *node.outputs[1:])
+        real = Node(node.op, (), {}, (first.aval.without_value(),), f"{node.name}/Real", node.source)
+        found.append(defined(real, "Real", raw.outputs))
+        found[-1].outputs = (first,)
+    return found
+
+
+def _index_shuffle(node: Node) -> list[Definition]:
+    attrs = {"dtype": node.outputs[0].aval.dtype, "Tseed": node.inputs[1].aval.dtype, **node.attrs}
+    return [operation(node, "RandomIndexShuffle", node.inputs, "output", **attrs)]
+
+
 KERNELS: dict[str, Callable[[Node], list[Definition]]] = {
     **dict.fromkeys(("avg_pool", "avg_pool_grad", "max_pool"), _pool),
     "banded_triangular_solve": _banded,
     "ctc": _alignments,
     "dct": _cosines,
+    "eigh_tridiagonal": _tridiagonal,
     "hash_bucket": _hash_bucket,
+    "index_shuffle": _index_shuffle,
     "max_pool_grad": _max_pool_grad,
     "ngrams": _ngrams,
+    "pinv": _pseudoinverse,
+    **dict.fromkeys(("eigh", "eigvalsh", "singular_values", "svd"), _real_first),
     **{f"scatter_{name}_variable": _scatter for name in ("add", "div", "max", "min", "mul", "sub", "update")},
     "scatter_nd": _scatter_nd,
     "slice_grad": _slice_grad,

@@ -14,7 +14,8 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.shapes import Aval
 from fastgraph.graph.ir import Node
 from fastgraph.graphdef.export_decompositions import Parts
-from fastgraph.graphdef.op_table import Definition, Unwritable
+from fastgraph.graphdef.node_bytes import Definition
+from fastgraph.graphdef.op_table import Unwritable
 
 
 def _definition(node: Node, op: str, *results: str, **attrs: Any) -> list[Definition]:

@@ -14,7 +14,8 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.graph.ir import Node
 from fastgraph.graphdef.export_decompositions import Parts
-from fastgraph.graphdef.op_table import Definition, Dims
+from fastgraph.graphdef.node_bytes import Definition
+from fastgraph.graphdef.op_table import Dims
 
 
 def _raw(node: Node) -> list[Definition]:

@@ -23,9 +23,9 @@ from fastgraph.graphdef.export_kernels import KERNELS
 from fastgraph.graphdef.export_media import MEDIA
 from fastgraph.graphdef.export_records import RECORDS
 from fastgraph.graphdef.export_transforms import TRANSFORMS
+from fastgraph.graphdef.node_bytes import Definition
 from fastgraph.graphdef.op_table import (
     MOST_WRITTEN,
-    Definition,
     Dims,
     One,
     Row,
@@ -37,20 +37,6 @@ from fastgraph.graphdef.op_table import (
     types_of,
     written,
 )
-
-
-def _placeholder(node: Node) -> list[Definition]:
-    name = node.attrs.get("name") or node.name
-    attrs = {"_user_specified_name": name, "dtype": node.attrs["dtype"], "shape": Dims(node.attrs["shape"])}
-    return [Definition(node, "Placeholder", (), attrs)]
-
-
-def _add(node: Node) -> list[Definition]:
-    if node.outputs[0].aval.dtype.name != "string":
-        return written(node)
-    definition = Definition(node, "Add", node.inputs, {"T": node.outputs[0].aval.dtype})
-    definition.slots = ["z:0"]
-    return [definition]
 
 
 def custom_gradient(stated: Mapping[str, list[Aval]]) -> Callable[[Node], list[Definition]]:
@@ -359,10 +345,7 @@ def table_maker(table: Any) -> tuple[str, dict[str, Any]]:
 
 STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     **CALLS,
-    "add": _add,
-    "placeholder": _placeholder,
     "no_op": lambda node: [Definition(node, "NoOp", (), {})],
-    "const": lambda node: [const_definition(node)],
     "custom_gradient_identity": custom_gradient({}),
     **dict.fromkeys(("sum", "mean", "max", "min", "prod", "any", "all"), _reduced),
     "expand_dims": _expanded,
@@ -399,19 +382,22 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
 # Control inputs
 
 
-def control_of(graph: Graph, found: list[Definition]) -> list[Definition]:
+def control_of(graph: Graph, found: list[Definition], touching: list[Node]) -> list[Definition]:
     """Return the definitions with what they wait for: as the user said, and what effects ask for.
 
     In a function a NoOp waits for all that has to run, and the results wait for it, but for those that this takes.
+    `touching` are the nodes that may have effects.
     """
     said: dict[Node, tuple[Node, ...]] = graph.control
-    function = graph.building_function
-    waits = ir.control_inputs(graph.nodes, apart=True)
+    effects = {node: done for node in touching if (done := ir.effects(node))}
+    if not said and not effects:
+        return found
+    waits = ir.control_inputs(graph.nodes, apart=True, known=effects)
     effectful = {node: before for node, before in zip(graph.nodes, waits, strict=True) if before}
     there = {definition.node for definition in found}
     must_run = []
-    if function:  # what draws from an op's own generator does so by itself, whoever takes it
-        must_run = [n for n in graph.nodes if n.inputs and ir.effects(n) and (n.op.name != "draw" or n in there)]
+    if graph.building_function:  # what draws from an op's own generator does so by itself, whoever takes it
+        must_run = [node for node in effects if node.inputs and (node.op.name != "draw" or node in there)]
     if not said and not effectful and not must_run:
         return found
     before, left = set(must_run), list(must_run)
@@ -419,23 +405,26 @@ def control_of(graph: Graph, found: list[Definition]) -> list[Definition]:
         new = {value.node for value in left.pop().inputs} - before
         before |= new
         left += new
-    outputs = {value.node for value in graph.outputs} - before
+    outputs = {value.node for value in graph.outputs} - before if must_run else set()
+    takers: dict[Node, list[Node]] = {}  # of what is not written
+    for definition in found:
+        for value in definition.node.inputs:
+            if value.node not in there:
+                takers.setdefault(value.node, []).append(definition.node)
 
     def shown(nodes: Iterable[Node]) -> list[str]:
         """The names of what runs; for the state of a generator, of what draws from it."""
-        kept = [
-            each
-            for node in nodes
-            for each in ([node] if node in there else [d.node for d in found if _takes(d.node, node)])
-        ]
+        kept = [each for node in nodes for each in ([node] if node in there else takers.get(node, ()))]
         return [each.name for each in dict.fromkeys(kept)]
 
     for definition in found:
         node = definition.node
         if definition.name != node.name:
             continue
-        names = shown([*said.get(node, ()), *[graph.nodes[i] for i in effectful.get(node, ())]])
-        if must_run and node in outputs:
+        names = []
+        if node in said or node in effectful:
+            names = shown([*said.get(node, ()), *[graph.nodes[i] for i in effectful.get(node, ())]])
+        if node in outputs:
             names.append(_no_op_name(graph))
         definition.control = tuple(names)
     if must_run:
@@ -444,10 +433,6 @@ def control_of(graph: Graph, found: list[Definition]) -> list[Definition]:
         no_op.control = tuple(sorted(shown(must_run)))
         return [*found, no_op]
     return found
-
-
-def _takes(node: Node, maker: Node) -> bool:
-    return any(value.node is maker for value in node.inputs)
 
 
 def _no_op_name(graph: Graph) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fastgraph.graph.ir import WITH_SUBGRAPHS, Graph, Node, Value, subgraphs
-from fastgraph.graphdef.op_table import Definition
+from fastgraph.graphdef.node_bytes import Definition
 
 #: How nodes are written, by the names of their primitives.
 Structure = Mapping[str, Callable[[Node], list[Definition]]]

@@ -27,7 +27,7 @@ from fastgraph.state.resource_handles import ResourceHandle
 if TYPE_CHECKING:
     from fastgraph.graph.ir import Node, Value
     from fastgraph.graph.trace import GraphTrace
-    from fastgraph.graphdef.op_table import Definition
+    from fastgraph.graphdef.node_bytes import Definition
 
 _TENSOR_NAME = re.compile(r"(.+):(\d+)\Z")
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from fastgraph.composites import sparse_math
 from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.base.dtype import DType
 from fastgraph.core.registry import public_function
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_values import fixed
@@ -123,6 +124,27 @@ def _gamma(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 def _poisson(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     dtype = attrs.get("dtype", dtypes.int64)
     return public_function("random.poisson")(inputs[0], inputs[1], dtype=dtype, name=name)
+
+
+def _svd(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Singular values, which are of the matrix's type there, and vectors, none of them where they are not asked for."""
+    (x,) = inputs
+    if attrs.get("compute_uv", True):
+        s, u, v = public_function("linalg.svd")(x, attrs.get("full_matrices", False), name=name)
+    else:
+        s, u, v = public_function("linalg.svd")(x, compute_uv=False, name=name), *[_none(x.dtype)] * 2
+    return public_function("cast")(s, x.dtype), u, v
+
+
+def _eigh(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Eigenvalues and vectors of Hermitian matrices, as those of `_svd`."""
+    if attrs.get("compute_v", True):
+        return public_function("linalg.eigh")(inputs[0], name=name)
+    return public_function("linalg.eigvalsh")(inputs[0], name=name), _none(inputs[0].dtype)
+
+
+def _none(dtype: DType) -> Any:
+    return public_function("zeros")([0], dtype)
 
 
 def _segments(kind: str) -> Make:
@@ -246,6 +268,7 @@ ARRAYS: dict[str, Make] = {
     "RandomPoissonV2": _poisson,
     "ReverseSequence": public("reverse_sequence", seq_axis="seq_dim", batch_axis="batch_dim"),
     "Roll": public("roll"),
+    "SelfAdjointEigV2": _eigh,
     "SpaceToBatchND": public("space_to_batch"),
     "SpaceToDepth": public("nn.space_to_depth", "block_size", "data_format"),
     "SparseSegmentMean": _segments("mean"),
@@ -261,6 +284,7 @@ ARRAYS: dict[str, Make] = {
     "StatelessRandomUniform": _seeded("random.stateless_uniform"),
     "StatelessRandomUniformInt": _seeded("random.stateless_uniform"),
     "StatelessTruncatedNormal": _seeded("random.stateless_truncated_normal"),
+    "Svd": _svd,
     "TopK": _top_k,
     "UniqueV2": public("raw_ops.UniqueV2", "out_idx"),
     "UniqueWithCountsV2": public("raw_ops.UniqueWithCountsV2", "out_idx"),

@@ -158,10 +158,8 @@ def _random(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> 
 
 def _rebatch(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     dataset, sizes, drop = inputs
-    found = fixed(sizes, f"Node '{name}': the sizes of batches").reshape(-1)
-    if len(found) != 1:
-        raise NotFoundError(None, None, f"Node '{name}': batches of {len(found)} sizes in turn have no equal here")
-    return dataset.value.rebatch(int(found[0]), _flag(drop, name))
+    found = fixed(sizes, f"Node '{name}': the sizes of batches")
+    return dataset.value.rebatch(found.tolist(), _flag(drop, name))
 
 
 def _shuffle_and_repeat(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:

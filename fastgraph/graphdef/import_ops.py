@@ -152,14 +152,9 @@ def _concat_offset(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return found
 
 
-def _values_alone(function: str, n: int, **said: Any) -> Callable[[str, list[Any], dict[str, Any]], Any]:
-    """A factorisation of which only the values are wanted; the n vectors or matrices besides are empty."""
-
-    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-        empty = public_function("zeros")([0], attrs.get("Tout", inputs[0].dtype))
-        return [public_function(function)(inputs[0], **said, name=name), *[empty] * n]
-
-    return make
+def _eigenvalues(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Eigenvalues whose vectors are not asked for: none."""
+    return [public_function("linalg.eigvals")(inputs[0], name=name), public_function("zeros")([0], attrs["Tout"])]
 
 
 _TRANSFORMS = [kind + n for kind in ("FFT", "IFFT", "RFFT", "IRFFT") for n in ("", "2D", "3D")]
@@ -225,10 +220,8 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
 #: Types that a row has, for the attributes that it does not.
 VARIANTS: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "Conv2D": CONV2D,
-    "Eig": _values_alone("linalg.eigvals", 1),
+    "Eig": _eigenvalues,
     "MatrixInverse": lambda name, inputs, attrs: public_function("linalg.inv")(inputs[0], attrs["adjoint"], name),
-    "SelfAdjointEigV2": _values_alone("linalg.eigvalsh", 1),
-    "Svd": _values_alone("linalg.svd", 2, compute_uv=False),
     "Conv3D": CONV3D,
     "PadV2": lambda name, inputs, attrs: public_function("pad")(
         inputs[0], inputs[1], constant_values=inputs[2], name=name

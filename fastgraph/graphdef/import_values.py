@@ -11,7 +11,7 @@ import numpy as np
 from fastgraph.core.base.dtype import ALL, STORED, DType
 from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.errors import NotFoundError
-from fastgraph.graphdef.message_types import Enum, Later
+from fastgraph.graphdef.message_types import Enum
 from fastgraph.graphdef.messages import Message, TensorProto, TensorShapeProto
 from fastgraph.graphdef.op_table import Dims
 from fastgraph.ops.arguments import known_value
@@ -29,25 +29,30 @@ def dtype_of(enum: int) -> DType:
 
 def field_of(message: Message, name: str, default: object = None) -> Any:
     """Return a field, or what is there where it was not written."""
+    if "" in message.__dict__:
+        message._settle()
     return message.__dict__.get(name, default)
 
 
-def settled(definition: Message) -> Message:
-    """A message whose fields, and those of its functions, can be read one by one."""
-    definition._set()
-    held = field_of(definition, "library")
-    functions = [] if held is None else field_of(held, "function", [])
-    bodies = [field_of(function, "node_def", []) for function in functions]
-    for messages in ([] if held is None else [held], functions, field_of(definition, "node", []), *bodies):
-        for message in messages:
-            asked = message.__dict__.get("")
-            if asked and not all(isinstance(each, Later) for each in asked.values()):
-                message._set()
-    return definition
+#: Values of attributes of few bytes, by the bytes, and how many bytes these are at most.
+_READ: dict[bytes, Any] = {}
+_FEW = 24
 
 
 def attribute(message: Message) -> Any:
     """Return an AttrValue as the table has it: a number, str, DType, Dims, tensor, name of a function, or a list."""
+    content = message.__dict__.get("")
+    if type(content) is bytes and len(content) <= _FEW:
+        found = _READ.get(content)
+        if found is None:
+            found = _value(message)
+            if not isinstance(found, list) and len(_READ) < 100_000:
+                _READ[content] = found
+        return found
+    return _value(message)
+
+
+def _value(message: Message) -> Any:
     for field, value in message._set():
         return _plain(field.name, value)
     return None
@@ -55,10 +60,6 @@ def attribute(message: Message) -> Any:
 
 def attributes(node: Message) -> dict[str, Any]:
     """Return the attributes of a node by name, see `attribute`."""
-    later = node.__dict__.get("")
-    if later and isinstance(later.get("attr"), Later):
-        found: dict[str, Any] = later["attr"].values()
-        return found
     return {key: attribute(value) for key, value in field_of(node, "attr", {}).items()}
 
 

@@ -32,11 +32,11 @@ from fastgraph.graphdef.import_lists import ON_LISTS, TensorList, UnevenList
 from fastgraph.graphdef.import_ops import COMPOSITES, VARIANTS, Broadcast, sum_over_broadcast
 from fastgraph.graphdef.import_random import seeded
 from fastgraph.graphdef.import_resources import RESOURCES
-from fastgraph.graphdef.import_values import attribute, attributes, field_of, settled
+from fastgraph.graphdef.import_values import attribute, attributes, field_of
 from fastgraph.graphdef.message_types import Enum
 from fastgraph.graphdef.messages import GraphDef, Message
 from fastgraph.graphdef.op_table import Dims, Unreadable, read, results_of, rows_for, signatures
-from fastgraph.graphdef.wire_format import parsed
+from fastgraph.graphdef.wire_format import parsed, sealed_message
 from fastgraph.ops.families import bind_named, invalid
 
 
@@ -63,11 +63,11 @@ def _import(
 ) -> list[Any] | None:
     serialize = getattr(graph_def, "SerializeToString", None)
     if isinstance(graph_def, GraphDef):
-        definition = settled(graph_def)
+        definition: Message = graph_def
     elif isinstance(graph_def, bytes):
         definition = parsed(graph_def, "GraphDef")
     elif serialize is not None:
-        definition = parsed(serialize(), "GraphDef")
+        definition = sealed_message(bytes(serialize()), "GraphDef")
     else:
         raise TypeError("Argument `graph_def` must be a GraphDef proto.")
     if input_map is not None and not isinstance(input_map, Mapping):

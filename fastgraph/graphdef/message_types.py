@@ -5,7 +5,7 @@ Rule: facts of the format and nothing else. Source: tensorflow/core/framework/*.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from fastgraph.graphdef.saved_model_types import TABLE as SAVED_MODELS
 
@@ -149,21 +149,3 @@ FIELDS: dict[str, tuple[Field, ...]] = {
 }
 #: The classes of messages by name; messages.py makes them.
 KINDS: dict[str, type[Message]] = {}
-
-
-class Later:
-    """A field of a message that is made when it is first asked for."""
-
-    __slots__ = ()
-
-    def made(self) -> Any:
-        """Return the field."""
-        raise NotImplementedError
-
-    def serialized(self) -> bytes:
-        """Return the field, with its number, in the wire format."""
-        raise NotImplementedError
-
-    def values(self) -> dict[str, Any]:
-        """Return what the entries of a map stand for, as `import_values` reads them."""
-        raise NotImplementedError

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fastgraph.core.base.gc_pause import resting
-from fastgraph.graphdef.message_types import FIELDS, KINDS, Descriptor, Enum, Field, Later
-from fastgraph.graphdef.wire_format import parsed, serialized
+from fastgraph.graphdef.message_types import FIELDS, KINDS, Descriptor, Enum, Field
+from fastgraph.graphdef.wire_format import opened_message, parsed, serialized
 
 _DEFAULTS = {"text": "", "bytes": b"", "int": 0, "zigzag": 0, "float": 0.0, "double": 0.0, "bool": False,
              "type": Enum(0), "fixed32": 0}  # fmt: skip
@@ -56,7 +56,8 @@ class MessageMap(dict[Any, Any]):
 class Message:
     """A message. `_fields` are those of its type by name, in the order of their numbers.
 
-    Of messages that were asked for and are not set, and of fields to be made later, the attribute "" knows.
+    The attribute "" knows of messages that were asked for and are not set; of a message that is sealed, that nobody has
+    looked at, it is all there is, the bytes.
     """
 
     __slots__ = ("__dict__", "_touched")
@@ -70,10 +71,16 @@ class Message:
         if not held.keys() <= self._fields.keys():
             unknown = sorted(held.keys() - self._fields.keys())[0]
             raise ValueError(f'Protocol message {type(self).__name__} has no "{unknown}" field.')
-        for name, field in self._held:
+        self._kept(held)
+
+    @classmethod
+    def _kept(cls, held: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields with lists and maps of messages as they are kept."""
+        for name, field in cls._held:
             items = held.get(name)
             if items is not None:
                 held[name] = (Messages if field.key is None else MessageMap)(KINDS[field.kind], items)
+        return held
 
     @classmethod
     def _of(cls, fields: dict[str, Any]) -> Any:
@@ -86,12 +93,12 @@ class Message:
         field = self._fields.get(name)
         if field is None:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}; it has {', '.join(self._fields)}")
+        if type(self.__dict__.get("")) is bytes:
+            self._open()
+            return getattr(self, name)
         kind = KINDS.get(field.kind)
         made: Any
-        later = self.__dict__.get("")
-        if later is not None and isinstance(later.get(name), Later):
-            made = self.__dict__[name] = later.pop(name).made()
-        elif field.key is not None:
+        if field.key is not None:
             made = self.__dict__[name] = {} if kind is None else MessageMap(kind)
         elif field.repeated:
             made = self.__dict__[name] = [] if kind is None else Messages(kind)
@@ -119,15 +126,23 @@ class Message:
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f'Field "{name}" of a protocol message is not deleted but cleared: ClearField.')
 
+    def _open(self) -> None:
+        """Read the bytes, whose messages are sealed in turn."""
+        held = self.__dict__
+        content = held[""]
+        held.update(opened_message(content, type(self).__name__))
+        if held.get("") is content:
+            del held[""]
+
     def _settle(self, keep: str | None = None) -> None:
         """Enter what was asked for and filled in since; let only `keep` stay of those that exclude each other."""
         held = self.__dict__
+        if type(held.get("")) is bytes:
+            self._open()
         asked = held.get("", ())
         for name in list(asked):
             child = asked[name]
-            if isinstance(child, Later):
-                held[name] = asked.pop(name).made()
-            elif child._touched or child._set():
+            if child._touched or child._set():
                 del asked[name]
                 if self._fields[name].oneof:
                     self._drop_others(name)
@@ -184,6 +199,7 @@ class Message:
             self._drop_others("")
             return
         self._named(name)
+        self._settle()
         self.__dict__.pop(name, None)
         self.__dict__.get("", {}).pop(name, None)
 

@@ -20,6 +20,7 @@ from fastgraph.core.registry import all_primitives, get
 from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.structural_ops import CONST
+from fastgraph.graphdef.node_bytes import Definition, Form
 from fastgraph.graphdef.op_signatures import RESULTS, TEXT
 
 
@@ -168,6 +169,7 @@ CODECS: dict[str, tuple[Callable[[Any, Node], Any], Callable[[Any], Any]]] = {
     "pairs": (lambda value, node: np.reshape(np.array(value, np.int32), (-1, 2)), _pairs),
     "window": (_window, lambda value: tuple(value[1:-1])),
     "padding": (_same_padding, str),
+    "dtype": (lambda value, node: value.dtype, lambda value: value),
     "dims": (lambda value, node: Dims(value), lambda value: value.shape),
 }
 
@@ -186,6 +188,7 @@ ROWS: dict[str, str] = {
        {"sum": "Sum", "mean": "Mean", "max": "Max", "min": "Min", "prod": "Prod", "any": "Any", "all": "All"}.items()},
     **{f"unsorted_segment_{name}": f"UnsortedSegment{name.capitalize()} {_SEGMENTS}"
        for name in ("sum", "prod", "max", "min")},
+    "const": "Const dtype=value:dtype value=value",
     "cast": "Cast DstT=dtype",
     "complex": "Complex Tout=dtype",
     "bitcast": "Bitcast type=type",
@@ -262,6 +265,7 @@ ROWS: dict[str, str] = {
     "matrix_diag": "MatrixDiagV3 k=k:ints num_rows=rows:scalar num_cols=columns:scalar align=align",
     "matrix_diag_part": "MatrixDiagPartV3 k=k:ints align=align",
     "matrix_set_diag": "MatrixSetDiagV3 k=k:ints align=align",
+    "tridiagonal_solve": "TridiagonalSolve perturb_singular=perturb",
     "lu": "Lu output_idx_type=output_idx_type",
     "qr": "Qr full_matrices=full_matrices",
     "svd": "Svd full_matrices=full_matrices",
@@ -309,7 +313,7 @@ def row_of(name: str) -> Row | None:
 
 
 #: Primitives that are written as an op which allows more.
-WRITTEN_ONLY = frozenset({"cast_stored", "ensure_extents"})
+WRITTEN_ONLY = frozenset({"cast_stored", "const", "ensure_extents"})
 
 
 @functools.cache
@@ -322,52 +326,6 @@ def rows_for(op: str) -> tuple[tuple[str, Row], ...]:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Writing
-
-
-@functools.cache
-def _slots(n: int) -> list[str]:
-    return [f"output:{i}" for i in range(n)]
-
-
-class Definition:
-    """One operation as it is written: its name, type, inputs and attributes there.
-
-    `outputs` are the values it makes, `slots` their results in the signature, for references inside of functions.
-    A name that is `free` is no other's only by chance: the graph makes it unique.
-    """
-
-    __slots__ = (
-        "after",
-        "attrs",
-        "control",
-        "device",
-        "free",
-        "inputs",
-        "is_foreign",
-        "loop",
-        "name",
-        "node",
-        "outputs",
-        "slots",
-        "type",
-    )
-
-    def __init__(
-        self, node: Node, op: str, inputs: Sequence[Value], attrs: dict[str, Any], *, name: str | None = None
-    ) -> None:
-        self.node = node
-        self.name = name or node.name
-        self.type = op
-        self.inputs = tuple(inputs)
-        self.attrs = attrs
-        self.control: tuple[str, ...] = ()
-        self.after: tuple[str, ...] = ()  # what it waits for besides, wherever it stands
-        self.loop = node  # of a loop: whose test and body are written
-        self.free = False
-        self.is_foreign = False  # whether TensorFlow cannot run it
-        self.device = node.device
-        self.outputs: tuple[Value, ...] = node.outputs
-        self.slots = _slots(len(node.outputs))
 
 
 def scoped(node: Node, name: str) -> str:
@@ -399,20 +357,26 @@ def as_is(node: Node) -> Definition:
     return found
 
 
-class _Plain(NamedTuple):
-    """The way in which nodes of a primitive are written whose inputs are the operation's, one by one."""
+#: Operations that strings have in another's place.
+_OF_STRINGS = {"AddV2": "Add"}
 
-    type: str
-    slots: list[str]
-    fixed: dict[str, Any]
-    said: list[tuple[str, str, Callable[[Any, Node], Any]]]
-    of_inputs: list[tuple[str, int]]  # attributes that are dtypes, of which input
-    of_outputs: list[tuple[str, int]]
+
+_PLACEHOLDER = Form(
+    ("Placeholder", "Placeholder"), ["output:0"], {},
+    [
+        ("_user_specified_name", "dtype", lambda _, node: node.attrs.get("name") or node.name),
+        ("dtype", "dtype", None),
+        ("shape", "shape", lambda shape, _: Dims(shape)),
+    ],
+    (), (),
+)  # fmt: skip
 
 
 @functools.cache
-def _plain(name: str, n_inputs: int, n_outputs: int) -> _Plain | None:
+def form_of(name: str, n_inputs: int, n_outputs: int) -> Form | None:
     """Return how nodes of a primitive are written, None where there is more to it than attributes."""
+    if name == "placeholder":
+        return _PLACEHOLDER
     row = row_of(name)
     if row is None or row.places:
         return None
@@ -423,33 +387,24 @@ def _plain(name: str, n_inputs: int, n_outputs: int) -> _Plain | None:
     if any(each.number is not None or each.name in row.said for group in arguments for each in group):
         return None
     places = [{each.kind: i for i, each in reversed([*enumerate(group)])} for group in arguments]
-    found = _Plain(row.type, [f"{each.name}:0" for each in signature.outputs], {}, [], [], [])
+    fixed, said, of_inputs, of_outputs = {}, [], [], []
     for attr, (_, default) in signature.attrs.items():
+        fixed[attr] = default
         if attr in row.said:
             ours, codec = row.said[attr]
-            found.said.append((attr, ours, CODECS[codec][0]))
+            said.append((attr, ours, CODECS[codec][0] if codec else None))
         elif attr in places[0]:
-            found.of_inputs.append((attr, places[0][attr]))
+            of_inputs.append((attr, places[0][attr]))
         elif attr in places[1]:
-            found.of_outputs.append((attr, places[1][attr]))
-        else:
-            found.fixed[attr] = default
-    return found
+            of_outputs.append((attr, places[1][attr]))
+    slots = [f"{each.name}:0" for each in signature.outputs]
+    return Form((row.type, _OF_STRINGS.get(row.type, row.type)), slots, fixed, said, of_inputs, of_outputs)
 
 
 def written(node: Node, row: Row | None = None) -> list[Definition]:
     """Return the definitions of a node by its row: constants for what is an attribute here, then the operation."""
-    if row is None and (plain := _plain(node.op.name, len(node.inputs), len(node.outputs))) is not None:
-        attrs = dict(plain.fixed)
-        for name, ours, made in plain.said:
-            attrs[name] = made(node.attrs[ours], node)
-        for name, i in plain.of_inputs:
-            attrs[name] = node.inputs[i].aval.dtype
-        for name, i in plain.of_outputs:
-            attrs[name] = node.outputs[i].aval.dtype
-        definition = Definition(node, plain.type, node.inputs, attrs)
-        definition.slots = plain.slots
-        return [definition]
+    if row is None and (form := form_of(node.op.name, len(node.inputs), len(node.outputs))) is not None:
+        return [form.definition(node)]
     row = row or row_of(node.op.name)
     if row is None:
         raise Unwritable(node.op.name)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from fastgraph.graphdef.messages import Message
-from fastgraph.graphdef.wire_format import parsed, serialized
+from fastgraph.graphdef.wire_format import parsed, sealed_message, serialized
 
 
 def _text(buffer: Any) -> str:
@@ -68,12 +67,7 @@ def _protocol_buffers() -> dict[str, Any] | None:
     return found
 
 
-def has_protocol_buffers() -> bool:
-    """Return whether messages are made into protocol buffers: the tensorboard package is there."""
-    return _protocol_buffers() is not None
-
-
-def as_protocol_buffer(message: Message) -> Any:
-    """Return a message as a protocol buffer if the tensorboard package is there, else as it is."""
+def as_protocol_buffer(kind: str, content: bytes) -> Any:
+    """Return the message of type `kind` that bytes hold, a protocol buffer if the tensorboard package is there."""
     classes = _protocol_buffers()
-    return message if classes is None else classes[type(message).__name__].FromString(serialized(message))
+    return sealed_message(content, kind) if classes is None else classes[kind].FromString(content)

@@ -8,32 +8,11 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
-from fastgraph.graphdef.message_types import FIELDS, KINDS, Enum, Field, Later
+from fastgraph.graphdef.message_types import FIELDS, KINDS, Enum, Field
+from fastgraph.graphdef.node_bytes import field, opened, varint
 
 if TYPE_CHECKING:
     from fastgraph.graphdef.messages import Message
-
-_ONE_BYTE = [bytes([number]) for number in range(128)]
-
-
-def varint(number: int) -> bytes:
-    """Return an integer seven bits a byte; a negative one as 64 bits."""
-    if 0 <= number < 128:
-        return _ONE_BYTE[number]
-    number &= (1 << 64) - 1
-    found = bytearray()
-    while number > 127:
-        found.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*found, number])
-
-
-def field(number: int, content: bytes) -> bytes:
-    """Return a field that holds bytes."""
-    size = len(content)
-    if number < 16 and size < 128:  # as most are
-        return _ONE_BYTE[number << 3 | 2] + _ONE_BYTE[size] + content
-    return varint(number << 3 | 2) + varint(size) + content
 
 
 def _scalar_bytes(kind: str, value: Any) -> bytes:
@@ -61,7 +40,7 @@ def _packed(kind: str, values: list[Any]) -> bytes:
 
 def _written(number: int, kind: str, value: Any) -> bytes:
     if kind in FIELDS:
-        return field(number, value if type(value) is bytes else serialized(value))
+        return field(number, serialized(value))
     if kind in ("text", "bytes"):
         return field(number, value.encode() if isinstance(value, str) else bytes(value))
     return varint(number << 3 | _WIRE.get(kind, 0)) + _scalar_bytes(kind, value)
@@ -69,19 +48,11 @@ def _written(number: int, kind: str, value: Any) -> bytes:
 
 def serialized(message: Message) -> bytes:
     """Return a message in the wire format."""
+    sealed = message.__dict__.get("")
+    if type(sealed) is bytes:
+        return sealed
     parts: list[bytes] = []
-    last = b""
-    asked = message.__dict__.get("")
-    if asked and len(asked) == 1 and isinstance(later := next(iter(asked.values())), Later):
-        last = later.serialized()  # the last field of its message
-        texts = _texts(message)
-        if texts is not None:
-            return b"".join([*texts, last])
-        asked = message.__dict__.pop("")
-    fields = message._set()
-    if last:
-        message.__dict__[""] = asked
-    for (_, number, kind, repeated, key, _), value in fields:
+    for (_, number, kind, repeated, key, _), value in message._set():
         if key is not None:
             parts += [field(number, _written(1, key, each) + _written(2, kind, value[each])) for each in sorted(value)]
         elif kind == "text":
@@ -93,26 +64,7 @@ def serialized(message: Message) -> bytes:
             parts += [_written(number, kind, item) for item in value]
         else:
             parts.append(field(number, _packed(kind, value)))
-    return b"".join(parts) + last
-
-
-def _texts(message: Message) -> list[bytes] | None:
-    """The fields of a message that has texts alone besides what comes later; None for others."""
-    parts: list[bytes] = []
-    fields, before = message._fields, 0
-    for name, value in message.__dict__.items():
-        if name:
-            _, number, kind, repeated, _, _ = fields[name]
-            if kind != "text" or number < before:
-                return None
-            for item in value if repeated else (value,) if value else ():
-                content = item.encode() if type(item) is str else bytes(item)
-                size, before = len(content), number
-                if size < 128:
-                    parts += (_ONE_BYTE[number << 3 | 2], _ONE_BYTE[size], content)
-                else:
-                    parts.append(field(number, content))
-    return parts
+    return b"".join(parts)
 
 
 # Reading the wire format: what `serialized` writes, in any order of fields, unknown ones left out.
@@ -151,6 +103,21 @@ def _number(kind: str, wire: int, content: bytes, at: int) -> tuple[Any, int]:
 _UINT64 = (1 << 64) - 1
 _BY_LENGTH = {"text", "bytes", *FIELDS}
 _BY_NUMBER = {kind: {each.number: each for each in fields} for kind, fields in FIELDS.items()}
+
+
+def _code(field: Field) -> int:
+    """The number by which `opened` reads a field."""
+    if field.key is not None:
+        return 3 if field.key == "text" and field.kind in FIELDS else 0
+    return 1 if field.kind == "text" else 2 if field.kind in FIELDS else 0
+
+
+_OPENED = {kind: {each.number: (each, _code(each)) for each in fields} for kind, fields in FIELDS.items()}
+
+
+def opened_message(content: bytes, kind: str) -> dict[str, Any]:
+    """Return the fields of a message of type `kind` which bytes are known to be; those in it are sealed."""
+    return KINDS[kind]._kept(opened(content, _OPENED[kind], sealed_message, _take, _number))
 
 
 def parsed(content: bytes, kind: str = "GraphDef") -> Message:
@@ -223,6 +190,13 @@ def _take(fields: dict[str, Any], found: Field, part: bytes) -> None:
         fields[name] = value
 
 
+def sealed_message(content: bytes, kind: str) -> Message:
+    """Return the message of type `kind` that bytes hold which are known to be one: read when it is looked at."""
+    found: Message = KINDS[kind].__new__(KINDS[kind])
+    found.__dict__[""] = content
+    return found
+
+
 def _entry(part: bytes, key_kind: str, value_kind: str) -> tuple[Any, Any]:
     """The key and the value of an entry of a map."""
     key: Any = "" if key_kind == "text" else 0
@@ -239,7 +213,8 @@ def _entry(part: bytes, key_kind: str, value_kind: str) -> tuple[Any, Any]:
                 raise ValueError("the last field is cut off")
             if kind not in _BY_LENGTH:
                 raise ValueError(f"a {kind} in a map has wire type 2")
-            found = piece.decode() if kind == "text" else bytes(piece) if kind == "bytes" else parsed(piece, kind)
+            found = (piece.decode() if kind == "text" else bytes(piece) if kind == "bytes" else
+                     parsed(piece, kind))  # fmt: skip
         else:
             found, at = _number(kind, tag & 7, part, at)
         if tag >> 3 == 1:

@@ -56,9 +56,12 @@ def _tridiagonal_shape(diagonals: Dims, rhs: Dims) -> Dims:
     return (*batch, m if n is None else n, rhs[-1])
 
 
-def _tridiagonal_grad(dys: list[Any], diagonals: Tensor, outs: list[Any], needs: tuple[Any, ...]) -> dict[str, Any]:
+def _tridiagonal_grad(
+    dys: list[Any], diagonals: Tensor, outs: list[Any], needs: tuple[Any, ...], perturb: bool
+) -> dict[str, Any]:
     sup, main, sub = diagonals[..., 0, :], diagonals[..., 1, :], diagonals[..., 2, :]
-    d_rhs = tridiagonal_solve_p(conj(stack([shifted(sub, 1), main, shifted(sup, -1)], -2)), dys[0])
+    turned = conj(stack([shifted(sub, 1), main, shifted(sup, -1)], -2))
+    d_rhs = tridiagonal_solve_p(turned, dys[0], perturb=perturb)
     if not needs[0]:
         return {"rhs": d_rhs}
     x = conj(outs[0])
@@ -82,35 +85,72 @@ def _tridiagonal_samples() -> list[Any]:
             diagonals = random.uniform(-1, 1, (*batch, 3, n))
             diagonals[..., 1, :] += 3
             rhs = random.uniform(-1, 1, (*batch, n, k))
-            found.append(((diagonals.astype(t), rhs.astype(t)), {}))
+            found += [((diagonals.astype(t), rhs.astype(t)), {"perturb": each}) for each in (False, True)]
     return found
 
 
+def _perturbed(a: Array, b: Array) -> Any:
+    """Solutions by elimination with exchanges of rows, in which pivots next to 0 are made as large as rounding is."""
+    n = a.shape[-1]
+    ahead, main, behind = (np.moveaxis(a[:, i], -1, 0).copy() for i in range(3))
+    second, x = np.zeros_like(main), np.moveaxis(b, 1, 0).copy()
+    info = np.finfo(a.dtype)
+    least = np.maximum(np.abs(a).max((1, 2), initial=0) * info.eps, info.tiny).astype(a.dtype)
+
+    def pivot(i: int) -> None:
+        main[i] = np.where(np.abs(main[i]) < np.abs(least), np.where(main[i].real < 0, -least, least), main[i])
+
+    for i in range(n - 1):
+        swap = np.abs(behind[i + 1]) > np.abs(main[i])
+        first = np.where(swap, behind[i + 1], main[i])
+        other = np.where(swap, main[i], behind[i + 1])
+        upper, lower = np.where(swap, main[i + 1], ahead[i]), np.where(swap, ahead[i], main[i + 1])
+        second[i] = np.where(swap, ahead[i + 1], 0)
+        main[i] = first
+        pivot(i)
+        factor = other / main[i]
+        ahead[i], main[i + 1] = upper, lower - factor * upper
+        ahead[i + 1] = np.where(swap, -factor * second[i], ahead[i + 1])
+        top, below = np.where(swap[:, None], x[i + 1], x[i]), np.where(swap[:, None], x[i], x[i + 1])
+        x[i], x[i + 1] = top, below - factor[:, None] * top
+    for i in reversed(range(n)):
+        if i == n - 1:
+            pivot(i)
+        for k, part in ((1, ahead), (2, second)):
+            if i + k < n:
+                x[i] -= part[i][:, None] * x[i + k]
+        x[i] /= main[i][:, None]
+    return np.moveaxis(x, 0, 1)
+
+
 @custom(
-    infer=lambda diagonals, rhs: Aval(diagonals.dtype, _tridiagonal_shape(diagonals.shape, rhs.shape)),
+    infer=lambda diagonals, rhs, *, perturb: Aval(diagonals.dtype, _tridiagonal_shape(diagonals.shape, rhs.shape)),
     dtypes="float64 float32 complex64 complex128",
     vjp_all=_tridiagonal_grad,
     samples=_tridiagonal_samples,
     error_samples=lambda: [
-        misuse("Expected 3 diagonals got 2", np.ones([2, 3]), np.ones([3, 1])),
+        misuse("Expected 3 diagonals got 2", np.ones([2, 3]), np.ones([3, 1]), perturb=False),
         misuse(
             "Expected number of left-hand sided and right-hand sides to be equal, got 3 and 4",
             np.ones([3, 3]),
             np.ones([4, 1]),
+            perturb=False,
         ),
     ],
     reason=RECURRENCE,
 )
-def tridiagonal_solve_p(diagonals: Array, rhs: Array) -> Any:
+def tridiagonal_solve_p(diagonals: Array, rhs: Array, *, perturb: bool) -> Any:
     """x with A x = rhs; A[i, i + 1], A[i, i], A[i, i - 1] in the rows of diagonals. t[*b, 3, n], t[*b, n, k] -> rhs.
 
-    With exchanges of rows; NaN where A has no inverse.
+    With exchanges of rows; where A has no inverse NaN, or with `perturb` that of a matrix next to A.
     """
     dims = validated(_tridiagonal_shape, diagonals.shape, rhs.shape)
     if not rhs.size:
         return np.empty(dims, rhs.dtype)
     a, b = stacked(diagonals).copy(), stacked(rhs)
     a[:, 0, -1] = a[:, 2, 0] = 0  # between the blocks
+    if perturb:
+        return _perturbed(a, b).reshape(dims)
     every = np.isfinite(a).all((1, 2)) & np.isfinite(b).all((1, 2))
     solve = scipy_functions("gtsv", (a, b))
     x = np.empty_like(b)
@@ -189,13 +229,11 @@ def tridiagonal_solve(
 
     diagonals: one tensor of A[i, i + 1], A[i, i], A[i, i - 1] ("compact"), a sequence of these ("sequence"), or A
     ("matrix"). Rows are exchanged whether or not `partial_pivoting` asks for it; NaN comes from A without an inverse.
-    Raises: ValueError for shapes that do not fit; NotImplementedError for perturb_singular.
+    With `perturb_singular` that of a matrix next to A instead. Raises: ValueError for shapes that do not fit.
     Source: tf.linalg.tridiagonal_solve.
     """
     if perturb_singular and not partial_pivoting:
         raise ValueError("partial_pivoting must be True if perturb_singular is.")
-    if perturb_singular:
-        raise NotImplementedError("tridiagonal_solve with perturb_singular is not there; give a matrix with an inverse")
     a = _compact(diagonals, diagonals_format, True)
     b = as_tensor(rhs, a.dtype)
     if a.shape.rank < 2:
@@ -210,7 +248,7 @@ def tridiagonal_solve(
     elif transpose_rhs:
         b = matrix_transpose(b)
     _tridiagonal_shape(tuple(a.shape.as_list()), tuple(b.shape.as_list()))
-    found = named(name, tridiagonal_solve_p, a, b)
+    found = named(name, tridiagonal_solve_p, a, b, perturb=perturb_singular)
     return squeeze(found, [-1]) if flat else found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fastgraph.graphdef.wire_format import field, varint
+from fastgraph.graphdef.node_bytes import field, varint
 
 
 def _number(key: int, value: float) -> bytes:

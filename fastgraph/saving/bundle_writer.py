@@ -19,7 +19,8 @@ from fastgraph.core.tensor import EagerTensor, as_array
 from fastgraph.errors import AlreadyExistsError, DataLossError, FailedPreconditionError, UnimplementedError
 from fastgraph.graphdef.message_types import KINDS
 from fastgraph.graphdef.messages import Message
-from fastgraph.graphdef.wire_format import parsed, serialized, varint
+from fastgraph.graphdef.node_bytes import varint
+from fastgraph.graphdef.wire_format import parsed, serialized
 from fastgraph.saving.sstable import entries_of, table
 from fastgraph.saving.tensor_bundle import (
     BEHIND,

@@ -21,7 +21,7 @@ from fastgraph.core.tensor import convert, from_array
 from fastgraph.graph.ir import Graph
 from fastgraph.graphdef.export_slots import DATASETS
 from fastgraph.graphdef.export_structure import STRUCTURE, custom_gradient, table_maker
-from fastgraph.graphdef.exporter import MIN_CONSUMER, PRODUCER, Library, attr_value, function_message
+from fastgraph.graphdef.exporter import MIN_CONSUMER, PRODUCER, Library, attr_value, function_bytes
 from fastgraph.graphdef.graph_copies import Copies
 from fastgraph.graphdef.import_calls import CustomGradient
 from fastgraph.graphdef.import_calls import Library as Written
@@ -39,7 +39,7 @@ from fastgraph.graphdef.messages import (
 )
 from fastgraph.graphdef.node_definitions import definitions
 from fastgraph.graphdef.op_table import Dims
-from fastgraph.graphdef.wire_format import parsed, serialized
+from fastgraph.graphdef.wire_format import parsed, sealed_message, serialized
 from fastgraph.saving.object_graph import variable_of
 from fastgraph.saving.saved_model_files import (
     INIT_OP_SIGNATURE,
@@ -65,7 +65,7 @@ class Functions:
 
     def __init__(self, graph: SavedGraph) -> None:
         self.graph = graph
-        self.library = Library(in_bytes=True)
+        self.library = Library()
         self.traces: dict[str, ConcreteFunction] = {}
         self.names: dict[int, str] = {}  # of an object's number
         self.of_tables: dict[str, TableFunction] = {}
@@ -169,7 +169,7 @@ class Functions:
                         datasets.enter(graph)
                         self.library.inside |= datasets.inner
                     written = copies.of(graph) if graph in copies else graph
-                    done[name] = function_message(written, name, self.library)
+                    done[name] = sealed_message(function_bytes(written, name, self.library), "FunctionDef")
                     for op in _foreign(written):
                         foreign.setdefault(op, []).append(name)
         self._find_captured(done, copies)
@@ -262,9 +262,11 @@ def _function(
 
 def node(name: str, op: str, inputs: Sequence[str], **attrs: Any) -> Message:
     """Return a NodeDef."""
-    library = Library()
     return NodeDef(
-        name=name, op=op, input=list(inputs), attr={key: attr_value(each, library) for key, each in attrs.items()}
+        name=name,
+        op=op,
+        input=list(inputs),
+        attr={key: attr_value(each) for key, each in attrs.items()},
     )
 
 

@@ -21,12 +21,12 @@ from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_trace, i
 from fastgraph.errors import InvalidArgumentError, NotFoundError, OpError
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace
+from fastgraph.graphdef.attribute_bytes import SMALL
 from fastgraph.graphdef.import_calls import Library
 from fastgraph.graphdef.import_datasets import Held
 from fastgraph.graphdef.import_values import dtype_of, field_of
 from fastgraph.graphdef.importer import Body
 from fastgraph.graphdef.messages import Message
-from fastgraph.graphdef.node_definitions import SMALL
 from fastgraph.saving.saved_model_structures import decoded, filled, flat_specs, matched
 from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import Function

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 
 from fastgraph.core.native.array_loops import crc32c, masked
 from fastgraph.errors import DataLossError, UnimplementedError
-from fastgraph.graphdef.wire_format import varint
+from fastgraph.graphdef.node_bytes import varint
 
 _MAGIC = struct.pack("<Q", 0xDB4775248B80FB57)
 _FOOTER = 48  # bytes: two handles of at most 20 each, and the magic number

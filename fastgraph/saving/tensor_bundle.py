@@ -26,7 +26,8 @@ from fastgraph.core.base.file_errors import raising_for
 from fastgraph.core.native.array_loops import crc32c, masked
 from fastgraph.errors import DataLossError, InvalidArgumentError, NotFoundError, UnimplementedError
 from fastgraph.graphdef.messages import Message
-from fastgraph.graphdef.wire_format import field, parsed, varint
+from fastgraph.graphdef.node_bytes import field, varint
+from fastgraph.graphdef.wire_format import parsed
 from fastgraph.saving.sstable import entries_of
 
 PIECE = 1 << 18  # bytes read or written at once: a piece stays in the CPU's cache between checksum and copy

@@ -13,7 +13,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import current_scope
 from fastgraph.core.tensor import convert, current_state, current_trace
 from fastgraph.graphdef import exporter
-from fastgraph.graphdef.wire_format import field, serialized
+from fastgraph.graphdef.node_bytes import field
 from fastgraph.profiling import sessions
 from fastgraph.staging.concrete_function import GRAPHS
 from fastgraph.staging.fast_call import set_run_eagerly
@@ -75,7 +75,7 @@ def trace_export(name: str, step: TensorLike | None = None, profiler_outdir: str
     if _PROFILED not in extra:
         raise ValueError("Must enable trace before export through tf.summary.trace_on.")
     graphs = extra.get(GRAPHS)
-    parts = [field(2, serialized(exporter.message(each))) for each in graphs or ()]  # as traced, before any pass
+    parts = [field(2, exporter.graph_bytes(each)) for each in graphs or ()]  # as traced, before any pass
     metadata = b"".join([field(4, part) for part in parts])
     plugin = b"graph_run_metadata" + (b"_graph" if graphs is not None and not extra[_PROFILED] else b"")
     about, tag = (

@@ -15,7 +15,7 @@ from fastgraph.core.name_scopes import current_scope, name_scope
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import convert, current_trace
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.graphdef.wire_format import field, varint
+from fastgraph.graphdef.node_bytes import field, varint
 from fastgraph.ops.families import Array
 from fastgraph.summaries.media import picture_file, wav
 from fastgraph.summaries.writers import value_message, written

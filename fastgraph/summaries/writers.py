@@ -31,7 +31,8 @@ from fastgraph.graphdef import exporter
 from fastgraph.graphdef.graph_view import Graph
 from fastgraph.graphdef.message_types import Enum
 from fastgraph.graphdef.messages import Dim, TensorProto, TensorShapeProto
-from fastgraph.graphdef.wire_format import field, parsed, serialized, varint
+from fastgraph.graphdef.node_bytes import field, varint
+from fastgraph.graphdef.wire_format import parsed, serialized
 from fastgraph.ops.deferred_calls import Held
 from fastgraph.records.record_files import framed
 
@@ -380,7 +381,7 @@ def graph(graph_data: Graph | Any) -> Any:
     if writer is None or not should_record_summaries():
         return convert(False)
     if isinstance(graph_data, Graph):
-        content = serialized(exporter.message(graph_data.ir))
+        content = exporter.graph_bytes(graph_data.ir)
     elif hasattr(graph_data, "SerializeToString") and hasattr(graph_data, "versions"):
         content = graph_data.SerializeToString()
     else:

@@ -12,7 +12,7 @@ import pytest
 import fastgraph as fg
 from fastgraph.core.base import flags
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.graphdef import exporter
+from fastgraph.graphdef import exporter, wire_format
 
 
 def spec(shape, dtype):
@@ -449,7 +449,9 @@ def test_graph_def_nodes():
 
 def test_graph_def_text():
     f = fg.function(lambda x: fg.greater(x, 0))
-    text = str(exporter.message(f.get_concrete_function(spec([], fg.int32)).graph.ir))
+    text = str(
+        wire_format.parsed(exporter.graph_bytes(f.get_concrete_function(spec([], fg.int32)).graph.ir), "GraphDef")
+    )
     assert text.startswith(
         'node {\n  name: "x"\n  op: "Placeholder"\n  attr {\n    key: "_user_specified_name"\n    value {\n      s: "x"\n'
         '    }\n  }\n  attr {\n    key: "dtype"\n    value {\n      type: DT_INT32\n    }\n  }\n  attr {\n    key: "shape"\n'

@@ -181,12 +181,12 @@ def _made(op, tensors, attrs, constants=(), output=0):
     names = [f"in{i}" for i in range(len(tensors))]
     for i, (name, tensor) in enumerate(zip(names, tensors, strict=True)):
         value = messages.AttrValue(tensor=exporter.tensor_message(tensor))
-        dtype = exporter.attr_value(tensor.dtype, exporter.Library())
+        dtype = exporter.attr_value(tensor.dtype)
         kind = {"op": "Const", "attr": {"dtype": dtype, "value": value}}
         if i not in constants:
             kind = {"op": "Placeholder", "attr": {"dtype": dtype}}
         nodes.append(messages.NodeDef(name=name, **kind))
-    written = {name: exporter.attr_value(value, exporter.Library()) for name, value in attrs.items()}
+    written = {name: exporter.attr_value(value) for name, value in attrs.items()}
     nodes.append(messages.NodeDef(name="made", op=op, input=names, attr=written))
     definition = messages.GraphDef(node=nodes)
     given = {name: tensor for i, (name, tensor) in enumerate(zip(names, tensors, strict=True)) if i not in constants}

@@ -27,14 +27,42 @@ def test_messages_serialize() -> None:
         lambda x: tf.cond(x[0] > 0.0, lambda: x * [1.5, -2.0], lambda: tf.cast(tf.cast(x, tf.float64), tf.float32)),
         spec(2),
     )
-    message = exporter.message(function.graph.ir)
-    content = wire_format.serialized(message)
-    assert wire_format.serialized(wire_format.parsed(content, "GraphDef")) == content
+    content = exporter.graph_bytes(function.graph.ir)
+    message = wire_format.parsed(content, "GraphDef")
+    assert wire_format.serialized(message) == content
     definition = function.graph.as_graph_def()
     assert str(wire_format.parsed(definition.SerializeToString(), "GraphDef")) == str(message)
     again = type(definition)()
     assert again.ParseFromString(content) == len(content)
     assert str(wire_format.parsed(again.SerializeToString(), "GraphDef")) == str(message)
+
+
+def test_messages_are_read_part_by_part_and_written_as_they_are_then() -> None:
+    inner = tf.function(lambda x: x * 2.0)
+    graph = concrete(lambda x: tf.cond(x > 0.0, lambda: inner(x), lambda: x - 1.0), spec()).graph
+    content = graph.as_graph_def().SerializeToString()
+
+    def change(message) -> None:
+        message.node[0].name = "first"
+        message.node[-1].attr["T"].type = tf.float64.as_datatype_enum
+        message.node[-1].input.append("^first")
+        message.library.function[0].node_def[0].attr["kept"].s = b"so"
+        message.library.function[0].signature.name += "_1"
+        del message.library.function[-1]
+        message.versions.producer = 7
+        message.node.add(name="last", op="NoOp")
+
+    definition, whole = graph.as_graph_def(), wire_format.parsed(content, "GraphDef")
+    for message in (definition, whole):
+        change(message)
+    assert definition.SerializeToString() != content
+    assert wire_format.parsed(definition.SerializeToString(), "GraphDef") == whole
+    assert graph.as_graph_def().SerializeToString() == content
+    second = copy.deepcopy(graph.as_graph_def())
+    second.ClearField("library")
+    assert second.node[0] == graph.as_graph_def().node[0]
+    assert len(second.SerializeToString()) < len(content)
+    assert not second.HasField("library")
 
 
 @pytest.mark.parametrize("content", [b"\x0a\x05ab", b"\xff", b"\x0a\xff\xff\xff"])
@@ -48,7 +76,7 @@ def test_protocol_buffers_where_tensorboard_is() -> None:
     graph = concrete(lambda x: tf.cond(x > 0.0, lambda: x + 1.0, lambda: x), spec()).graph
     definition = graph.as_graph_def()
     assert type(definition).DESCRIPTOR.full_name == "tensorboard.GraphDef"
-    assert str(definition) == repr(definition) == str(exporter.message(graph.ir))
+    assert str(definition) == repr(definition) == str(wire_format.parsed(exporter.graph_bytes(graph.ir), "GraphDef"))
 
 
 def test_classes_of_tensorboard_stay_as_they_are() -> None:
@@ -101,7 +129,9 @@ def definition():
 
 @pytest.fixture
 def structure():
-    return exporter.message(concrete(lambda x: tf.concat([x, x * [2.0, 3.0]], 0), spec(2)).graph.ir)
+    return wire_format.parsed(
+        exporter.graph_bytes(concrete(lambda x: tf.concat([x, x * [2.0, 3.0]], 0), spec(2)).graph.ir), "GraphDef"
+    )
 
 
 def test_fields_that_are_not_set_read_as_their_defaults(structure) -> None:

@@ -26,13 +26,13 @@ def imported(op: str, inputs: list[Any], attrs: dict[str, Any], output: int = 0)
         symbolic = tf.is_symbolic_tensor(value) if isinstance(value, tf.Tensor) else False
         with tf.init_scope():
             tensor = value if symbolic else tf.constant(value)
-        attr = {"dtype": exporter.attr_value(tensor.dtype, exporter.Library())}
+        attr = {"dtype": exporter.attr_value(tensor.dtype)}
         if symbolic:
             given[f"in{i}"] = value
         else:
             attr["value"] = messages.AttrValue(tensor=exporter.tensor_message(tensor))
         nodes.append(messages.NodeDef(name=f"in{i}", op="Placeholder" if symbolic else "Const", attr=attr))
-    written = {name: exporter.attr_value(value, exporter.Library()) for name, value in attrs.items()}
+    written = {name: exporter.attr_value(value) for name, value in attrs.items()}
     names = [f"in{i}" for i in range(len(inputs))]
     nodes.append(messages.NodeDef(name="made", op=op, input=names, attr=written))
     return tf.import_graph_def(messages.GraphDef(node=nodes), given, [f"made:{output}"])[0]

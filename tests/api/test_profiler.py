@@ -14,7 +14,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph.core.base import flags
-from fastgraph.graphdef.wire_format import field, varint
+from fastgraph.graphdef.node_bytes import field, varint
 from fastgraph.profiling import recording as recordings
 from fastgraph.profiling.xplane import xspace
 

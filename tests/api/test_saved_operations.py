@@ -41,6 +41,15 @@ def ctc(x: Any) -> Any:
     return tf.nn.ctc_loss(labels, logits, [2, 1], [4, 3], blank_index=3)
 
 
+def hermitian(x: Any) -> Any:
+    square = tf.complex(x[:, :4], x[:, 2:])
+    return square + tf.linalg.adjoint(square)
+
+
+def eigenvectors(x: Any) -> list[Any]:
+    return list(tf.linalg.eigh_tridiagonal(x[:, 0], x[:3, 1], eigvals_only=False))
+
+
 #: By the operation that is written: a function of what it is called with.
 CASES: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "EditDistance": (lambda x: tf.edit_distance(sparse(x), sparse(x * 0.7)), None),
@@ -74,6 +83,12 @@ CASES: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "Pad": (slope(lambda x: tf.slice(x, [tf.cast(x[0, 0], tf.int32) * 0, 1], [2, 3])), None),
     "BandedTriangularSolve": (lambda x: tf.linalg.banded_triangular_solve(tf.abs(x[:2, :4]) + 1, x[:, :2]), None),
     "ScatterNd": (lambda x: tf.scatter_nd(tf.cast(tf.where(x > 0), tf.int64), x[x > 0], tf.shape(x)), None),
+    "RandomIndexShuffle": (lambda x: tf.random.experimental.index_shuffle(tf.range(9), [1, 2], 8), None),
+    "Svd": (lambda x: [tf.linalg.pinv(x), tf.linalg.lstsq(x, x[:, :2], fast=False), tf.linalg.pinv(x, 0.9)], None),
+    "MatrixDiagV3": (lambda x: eigenvectors(x), None),
+    "Real": (lambda x: [tf.linalg.svd(hermitian(x))[0], tf.linalg.svd(hermitian(x), compute_uv=False)], None),
+    "SelfAdjointEigV2": (lambda x: [tf.linalg.eigh(hermitian(x))[0], tf.linalg.eigvalsh(hermitian(x))], None),
+    "TridiagonalSolve": (lambda x: tf.linalg.tridiagonal_solve(x[:3], x[3], perturb_singular=True), None),
     "Timestamp": (lambda x: x[0, 0] + tf.cast(tf.timestamp() > 0, tf.float32), None),
 }  # fmt: skip
 

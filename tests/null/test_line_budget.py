@@ -164,6 +164,10 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (164_510, "every handler of a signal is put back, whatever others raise; NumPy's words for too many bytes"),
     (164_850, "series of K0, K1 and Ei for kernels; the greatest of rows, and short rows reduced, in C"),
     (
+        164_950,
+        "GraphDefs written as bytes in C; windows of ragged elements, factors of complex matrices, singular systems",
+    ),
+    (
         165_200,
         "operations of TensorFlow's gradients and updates in graphs that are read: images, lists, slices, branches",
     ),

@@ -268,6 +268,10 @@ def test_tridiagonal_systems(batch: Any, n: int, dtype: str) -> None:
     close(linalg.tridiagonal_solve(compact, b[..., 0]).numpy(), wanted[..., 0])
     flipped = turned(b)
     close(linalg.tridiagonal_solve(compact, flipped, transpose_rhs=True, conjugate_rhs=True).numpy(), wanted)
+    small = compact.copy()
+    small[..., 1, ::2] -= 5  # so that rows change places
+    wanted = np.linalg.solve(tridiagonal(small), b)
+    close(linalg.tridiagonal_solve(small, b, perturb_singular=True).numpy() / wanted, np.ones_like(wanted), 1e3)
     for form, given_ in (("compact", compact), ("sequence", rows), ("matrix", dense)):
         close(linalg.tridiagonal_matmul(given_, b, form).numpy(), dense @ b)
 
@@ -291,6 +295,15 @@ def test_a_matrix_that_is_not_finite_or_has_no_inverse_leaves_its_neighbours_alo
         got = function(x).numpy()
         assert np.isnan(got[1]).all()
         assert np.isfinite(got[[0, 2]]).all()
+
+
+def test_tridiagonal_systems_without_an_inverse() -> None:
+    """The values are TensorFlow's."""
+    singular = np.array([[1.0, 0, 0], [1, 1, 0], [0, 1, 0]])
+    found = linalg.tridiagonal_solve(singular, np.ones((3, 1)), perturb_singular=True)
+    np.testing.assert_allclose(found, [[1.0], [0.0], [2.0**52]], 1e-6)
+    found = linalg.tridiagonal_solve(np.zeros((3, 3), "float32"), np.ones((3, 1), "float32"), perturb_singular=True)
+    np.testing.assert_allclose(found, np.full((3, 1), 8.507059e37), 1e-6)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
@@ -398,7 +411,6 @@ BAD: dict[str, tuple[type[Exception], str, Callable[[], Any]]] = {
         ValueError, "partial_pivoting must be True",
         lambda: linalg.tridiagonal_solve(I3, I3, partial_pivoting=False, perturb_singular=True),
     ),
-    "perturbed": (NotImplementedError, "perturb_singular", lambda: linalg.tridiagonal_solve(I3, I3, perturb_singular=True)),
     "product's ranks": (
         fg.errors.InvalidArgumentError, "must have the same rank", lambda: linalg.tridiagonal_matmul(I3, np.ones(3))
     ),

@@ -1,0 +1,92 @@
+"""Operations as they are written. See node_bytes.pyx."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from fastgraph.core.primitive import Primitive
+from fastgraph.core.tensor import EagerTensor
+from fastgraph.graph.ir import Node, Value
+
+class Definition:
+    """One operation as it is written: its name, type, inputs and attributes there."""
+
+    node: Node
+    name: str
+    type: str
+    inputs: tuple[Value, ...]
+    attrs: dict[str, Any]
+    control: tuple[str, ...]
+    after: tuple[str, ...]
+    loop: Node
+    free: bool
+    is_foreign: bool
+    device: str | None
+    outputs: tuple[Value, ...]
+    slots: list[str]
+    def __init__(
+        self, node: Node, op: str, inputs: Sequence[Value], attrs: dict[str, Any], *, name: str | None = None
+    ) -> None: ...
+
+class Form:
+    """The way in which nodes are written whose inputs and results are the operation's, one by one."""
+
+    def __init__(
+        self,
+        types: tuple[str, str],
+        slots: list[str],
+        fixed: dict[str, Any],
+        said: Iterable[tuple[str, str, Callable[[Any, Node], Any] | None]],
+        of_inputs: Iterable[tuple[str, int]],
+        of_outputs: Iterable[tuple[str, int]],
+    ) -> None: ...
+    def definition(self, node: Node) -> Definition:
+        """The definition of a node."""
+
+class Kind:
+    """All that is to be known of a primitive before its nodes are written."""
+
+    def __init__(self, form_of: Callable[[int, int], Form | None] | None, effect: bool, state: bool) -> None: ...
+
+def walked(
+    nodes: list[Node],
+    cache: dict[Node, list[Definition]],
+    kinds: dict[Primitive, Kind],
+    kind_of: Callable[[Primitive], Kind],
+    other: Callable[[Node, list[Definition] | None], list[Definition]],
+    held: Mapping[Node, EagerTensor],
+    implied: set[Node],
+) -> tuple[list[Definition], list[Node], bool]:
+    """The definitions of nodes, in their order, those nodes that may have effects, and whether there is a state."""
+
+def without_unused(found: list[Definition], implied: set[Node], outputs: list[Value]) -> list[Definition]:
+    """Leave out constants of Python values, and conditions, that no operation takes as it is written."""
+
+def named(found: list[Definition], names: dict[Value, str], by_slots: bool) -> None:
+    """Enter what others call the results of operations: `name` and `name:1`, or by slots, as inside of functions."""
+
+def varint(number: int) -> bytes:
+    """An integer seven bits a byte; a negative one as 64 bits."""
+
+def field(number: int, content: bytes) -> bytes:
+    """A field that holds bytes."""
+
+def text_field(number: int, text: str) -> bytes:
+    """A field that holds a text."""
+
+def opened(
+    content: bytes,
+    table: dict[int, tuple[Any, int]],
+    message: Callable[[bytes, str], Any],
+    take: Callable[[dict[str, Any], Any, bytes], None],
+    number: Callable[[str, int, bytes, int], tuple[Any, int]],
+) -> dict[str, Any]:
+    """The fields of a message by their names, in which messages are `message(bytes, kind)`."""
+
+def nodes_in_bytes(
+    found: list[Definition],
+    names: dict[Value, str],
+    number: int,
+    attributes: Callable[[Definition], bytes],
+    apart: frozenset[str],
+) -> bytes:
+    """Operations as NodeDefs, each as field `number` of a message; by 0 what one consists of."""

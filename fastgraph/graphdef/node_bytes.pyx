@@ -1,0 +1,429 @@
+"""Operations as they are written, and many of them in the wire format, without a message for each.
+
+Rule: knows names, types and bytes; what a node is written as the table says (`op_table`), how an attribute is written
+`attribute_bytes`. The bytes are those of the messages that they are parsed as.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
+from libc.stdint cimport uint64_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy
+
+cdef list _slots = []
+
+
+cdef list output_slots(Py_ssize_t n):
+    """The results of an operation that the signatures do not tell: `output:0` and so on, one list for all."""
+    while len(_slots) <= n:
+        _slots.append([f"output:{i}" for i in range(len(_slots))])
+    return <list> _slots[n]
+
+
+cdef class Definition:
+    """One operation as it is written: its name, type, inputs and attributes there.
+
+    `outputs` are the values it makes, `slots` their results in the signature, for references inside of functions.
+    A name that is `free` is no other's only by chance: the graph makes it unique.
+    """
+    cdef public object node
+    cdef public object name
+    cdef public object type
+    cdef public tuple inputs
+    cdef public dict attrs
+    cdef public tuple control
+    cdef public tuple after             # what it waits for besides, wherever it stands
+    cdef public object loop             # of a loop: the node whose test and body are written
+    cdef public bint free
+    cdef public bint is_foreign         # whether TensorFlow cannot run it
+    cdef public object device
+    cdef public tuple outputs
+    cdef public list slots
+    cdef list written                   # [the attributes in the wire format, once they were], one for many
+
+    def __init__(self, node, op, inputs, dict attrs, *, name=None):
+        self.node = self.loop = node
+        self.name = name or node.name
+        self.type = op
+        self.inputs = tuple(inputs)
+        self.attrs = attrs
+        self.control = self.after = ()
+        self.device = node.device
+        self.outputs = node.outputs
+        self.slots = output_slots(len(self.outputs))
+        self.written = [None]
+
+
+cdef class Form:
+    """The way in which nodes are written whose inputs and results are the operation's, one by one.
+
+    `types` are the operation's and what strings have in its place; `fixed` the defaults of attributes; `said` those
+    that are attributes here: (name, name here, None or a function of the value and the node). `of_inputs` and
+    `of_outputs` are attributes that are dtypes, each with the place of the input or output.
+    """
+    cdef tuple types
+    cdef list slots
+    cdef dict fixed
+    cdef tuple said, of_inputs, of_outputs
+    cdef dict known                     # dtypes and what is said -> (attributes, [these in bytes or None])
+
+    def __init__(self, tuple types, list slots, dict fixed, said, of_inputs, of_outputs):
+        self.types, self.slots, self.fixed = types, slots, fixed
+        self.said, self.of_inputs, self.of_outputs = tuple(said), tuple(of_inputs), tuple(of_outputs)
+        self.known = {}
+
+    cdef tuple attrs_of(self, node, tuple inputs, tuple outputs):
+        """The attributes: one dict for all nodes of the same dtypes that say the same."""
+        cdef tuple item
+        cdef list parts
+        key = None
+        if len(self.of_inputs) == 1 and not self.of_outputs and not self.said:
+            key = inputs[<Py_ssize_t> (<tuple> self.of_inputs[0])[1]].aval.dtype.code
+        else:
+            parts = [inputs[<Py_ssize_t> item[1]].aval.dtype.code for item in self.of_inputs]
+            parts += [outputs[<Py_ssize_t> item[1]].aval.dtype.code for item in self.of_outputs]
+            for item in self.said:
+                value = node.attrs[item[1]]
+                if item[2] is not None or isinstance(value, float):  # of which two may be equal and not the same
+                    return self.made(node, inputs, outputs), [None]
+                parts += [type(value), value]
+            key = tuple(parts)
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self.made(node, inputs, outputs), [None]
+        return <tuple> found
+
+    cdef dict made(self, node, tuple inputs, tuple outputs):
+        cdef dict found = dict(self.fixed)
+        cdef tuple item
+        for item in self.said:
+            value = node.attrs[item[1]]
+            found[item[0]] = value if item[2] is None else item[2](value, node)
+        for item in self.of_inputs:
+            found[item[0]] = inputs[<Py_ssize_t> item[1]].aval.dtype
+        for item in self.of_outputs:
+            found[item[0]] = outputs[<Py_ssize_t> item[1]].aval.dtype
+        return found
+
+    def definition(self, node):
+        """The definition of a node."""
+        cdef Definition made = Definition.__new__(Definition)
+        cdef tuple inputs = node.inputs, outputs = node.outputs
+        made.attrs, made.written = self.attrs_of(node, inputs, outputs)
+        made.node = made.loop = node
+        made.name, made.device = node.name, node.device
+        made.type = self.types[0]
+        if self.types[0] is not self.types[1] and outputs[0].aval.dtype.name == "string":
+            made.type = self.types[1]
+        made.slots = self.slots
+        made.inputs, made.outputs = inputs, outputs
+        made.control = made.after = ()
+        return made
+
+
+cdef class Kind:
+    """All that is to be known of a primitive before its nodes are written.
+
+    `forms` are Forms by the numbers of inputs and results, None where there is more to its nodes; `effect` is whether
+    they may do more than compute, `state` whether they are states that random numbers come from.
+    """
+    cdef object form_of
+    cdef bint effect, state
+    cdef Py_ssize_t n_inputs, n_outputs  # of the form found last
+    cdef Form form
+
+    def __init__(self, form_of, bint effect, bint state):
+        self.form_of, self.effect, self.state = form_of, effect, state
+        self.n_inputs = -1
+
+    cdef Form form_for(self, node):
+        """The Form of a node, None if there is none."""
+        cdef tuple inputs, outputs
+        if self.form_of is None:
+            return None
+        inputs, outputs = node.inputs, node.outputs
+        if self.n_inputs != len(inputs) or self.n_outputs != len(outputs):
+            self.n_inputs, self.n_outputs = len(inputs), len(outputs)
+            self.form = self.form_of(len(inputs), len(outputs))
+        return self.form
+
+
+cdef list _after_constants(set implied, list found, list known):
+    """The definitions of a node behind a constant that is implied: those that it takes stand before it, as it takes
+    them."""
+    cdef Definition last = known[len(known) - 1], each
+    cdef dict order
+    cdef list before
+    cdef Py_ssize_t n
+    if last.type == "OneHot":
+        return known
+    each = found[len(found) - 1]
+    for value in last.inputs:
+        if value.node is each.node:
+            break
+    else:
+        return known
+    order = {value.node: n for n, value in enumerate(last.inputs)}
+    before = known[:len(known) - 1]
+    for each in before:
+        if each.node not in order:
+            return known
+    while found:
+        each = found[len(found) - 1]
+        if each.node not in implied or each.node not in order:
+            break
+        before.append(found.pop())
+    before.sort(key=lambda each: order[(<Definition> each).node])
+    before.append(last)
+    return before
+
+
+def walked(list nodes, dict cache, dict kinds, kind_of, other, dict held, set implied):
+    """The definitions of nodes, in their order, those nodes that may have effects, and whether there is a state.
+
+    `kinds`, which `kind_of(primitive)` fills, has a Kind for each primitive. `other(node, known)` is what a node is
+    written as that has no Form or is `held`, by what was known of it; the constants that are `implied` stand before
+    what takes them.
+    """
+    cdef list found = [], touching = [], definitions
+    cdef Kind kind
+    cdef Form form
+    cdef bint states = False
+    for node in nodes:
+        op = node.op
+        kind = kinds.get(op)
+        if kind is None:
+            kind = kinds[op] = kind_of(op)
+        if kind.effect:
+            touching.append(node)
+        states |= kind.state
+        definitions = cache.get(node)
+        form = kind.form_for(node)
+        if form is None or (held and node in held):
+            definitions = other(node, definitions)
+        elif definitions is None:
+            definitions = cache[node] = [form.definition(node)]
+        if implied and found and (<Definition> found[len(found) - 1]).node in implied:
+            definitions = _after_constants(implied, found, definitions)
+        found.extend(definitions)
+    return found, touching, states
+
+
+def without_unused(list found, set implied, list outputs):
+    """Leave out constants of Python values, and conditions, that no operation takes as it is written."""
+    cdef set taken = {value.node for value in outputs}
+    cdef list kept = []
+    cdef Definition each
+    for each in reversed(found):
+        if each.node not in implied or each.node in taken:
+            kept.append(each)
+            for value in each.inputs:
+                taken.add(value.node)
+    kept.reverse()
+    return kept
+
+
+def named(list found, dict names, bint by_slots):
+    """Enter what others call the results of operations: `name` and `name:1`, or by slots, as inside of functions."""
+    cdef Definition definition
+    cdef Py_ssize_t i
+    for definition in found:
+        if by_slots:
+            for slot, value in zip(definition.slots, definition.outputs):
+                names[value] = f"{definition.name}:{slot}"
+        else:
+            i = 0
+            for value in definition.outputs:
+                names[value] = f"{definition.name}:{i}" if i else definition.name
+                i += 1
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The wire format
+
+
+cdef class Bytes:
+    """Bytes that grow."""
+    cdef char* data
+    cdef Py_ssize_t size, room
+
+    def __dealloc__(self):
+        free(self.data)
+
+    cdef int reserve(self, Py_ssize_t more) except -1:
+        cdef Py_ssize_t room = self.size + more
+        cdef char* data
+        if room > self.room:
+            room = 2 * room + 256
+            data = <char*> realloc(self.data, room)
+            if data == NULL:
+                raise MemoryError
+            self.data, self.room = data, room
+        return 0
+
+    cdef int put(self, const char* data, Py_ssize_t n) except -1:
+        self.reserve(n)
+        memcpy(self.data + self.size, data, n)
+        self.size += n
+        return 0
+
+    cdef int number(self, uint64_t number) except -1:
+        self.reserve(10)
+        while number > 127:
+            self.data[self.size] = <char> (number & 127 | 128)
+            number >>= 7
+            self.size += 1
+        self.data[self.size] = <char> number
+        self.size += 1
+        return 0
+
+    cdef int field(self, uint64_t number, const char* data, Py_ssize_t n) except -1:
+        self.number(number << 3 | 2)
+        self.number(n)
+        return self.put(data, n)
+
+    cdef int text(self, uint64_t number, text) except -1:
+        cdef Py_ssize_t n
+        cdef const char* data = PyUnicode_AsUTF8AndSize(text, &n)
+        return self.field(number, data, n)
+
+
+def varint(number):
+    """An integer seven bits a byte; a negative one as 64 bits."""
+    cdef Bytes found = Bytes()
+    found.number(<uint64_t> (number & 0xffffffffffffffff))
+    return PyBytes_FromStringAndSize(found.data, found.size)
+
+
+def field(int number, bytes content not None):
+    """A field that holds bytes."""
+    cdef char head[20]
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(content)
+    cdef Py_ssize_t n = _head(head, <uint64_t> number << 3 | 2)
+    n += _head(head + n, size)
+    cdef bytes found = PyBytes_FromStringAndSize(NULL, n + size)
+    cdef char* data = PyBytes_AS_STRING(found)
+    memcpy(data, head, n)
+    memcpy(data + n, PyBytes_AS_STRING(content), size)
+    return found
+
+
+cdef Py_ssize_t _head(char* at, uint64_t number) noexcept:
+    cdef Py_ssize_t n = 0
+    while number > 127:
+        at[n] = <char> (number & 127 | 128)
+        number >>= 7
+        n += 1
+    at[n] = <char> number
+    return n + 1
+
+
+def text_field(int number, text not None):
+    """A field that holds a text."""
+    return field(number, text.encode())
+
+
+cdef uint64_t _read(const unsigned char* data, Py_ssize_t* at, Py_ssize_t end) except? 0:
+    """A number of seven bits a byte."""
+    cdef uint64_t found = 0
+    cdef int shift = 0
+    while at[0] < end and shift < 64:
+        found |= <uint64_t> (data[at[0]] & 127) << shift
+        shift += 7
+        at[0] += 1
+        if data[at[0] - 1] < 128:
+            return found
+    raise ValueError("a number is cut off")
+
+
+cdef bytes _part(const unsigned char* data, Py_ssize_t* at, Py_ssize_t end):
+    """The bytes behind a number that says how many they are."""
+    cdef uint64_t size = _read(data, at, end)
+    if size > <uint64_t> (end - at[0]):
+        raise ValueError("the last field is cut off")
+    at[0] += <Py_ssize_t> size
+    return PyBytes_FromStringAndSize(<const char*> data + at[0] - <Py_ssize_t> size, <Py_ssize_t> size)
+
+
+def opened(bytes content not None, dict table, message, take, number):
+    """The fields of a message by their names, in which messages are `message(bytes, kind)`.
+
+    `table` has by a field's number (field, 1 for a text, 2 for a message, 3 for a map of texts to messages, else 0).
+    `take(fields, field, bytes)` enters the others, `number(kind, wire type, content, place)` reads a number.
+    """
+    cdef const unsigned char* data = <const unsigned char*> PyBytes_AS_STRING(content)
+    cdef Py_ssize_t at = 0, inner, end = PyBytes_GET_SIZE(content)
+    cdef uint64_t tag
+    cdef dict fields = {}
+    cdef bytes part, said
+    cdef int code
+    while at < end:
+        tag = _read(data, &at, end)
+        item = table.get(tag >> 3)
+        if tag & 7 != 2:
+            value, at = number("" if item is None else item[0][2], <int> (tag & 7), content, at)
+            if item is not None and item[0][3]:
+                fields.setdefault(item[0][0], []).append(value)
+            elif item is not None:
+                fields[item[0][0]] = value
+            continue
+        part = _part(data, &at, end)
+        if item is None:
+            continue
+        found, code = <tuple> item
+        name, _, kind, repeated = (<tuple> found)[:4]
+        if code == 0 or (code == 2 and not repeated and name in fields):
+            take(fields, found, part)
+        elif code == 3:
+            entry, said = "", b""
+            inner = 0
+            while inner < PyBytes_GET_SIZE(part):
+                tag = _read(<const unsigned char*> PyBytes_AS_STRING(part), &inner, PyBytes_GET_SIZE(part))
+                if tag & 7 != 2:
+                    raise ValueError(f"the map {name} has wire type {tag & 7}")
+                value = _part(<const unsigned char*> PyBytes_AS_STRING(part), &inner, PyBytes_GET_SIZE(part))
+                if tag >> 3 == 1:
+                    entry = (<bytes> value).decode()
+                else:
+                    said = value
+            fields.setdefault(name, {})[entry] = message(said, kind)
+        else:
+            value = part.decode() if code == 1 else message(part, kind)
+            if repeated:
+                fields.setdefault(name, []).append(value)
+            else:
+                fields[name] = value
+    return fields
+
+
+def nodes_in_bytes(list found, dict names, int number, attributes, frozenset apart):
+    """Operations as NodeDefs, each as field `number` of a message; by 0 what one consists of.
+
+    `names` are those of their inputs. `attributes(definition)` is what bytes its attributes are, anew each time for the
+    types `apart`.
+    """
+    cdef Bytes whole = Bytes(), one = Bytes()
+    cdef Definition definition
+    cdef bytes tail
+    for definition in found:
+        one.size = 0
+        one.text(1, definition.name)
+        one.text(2, definition.type)
+        for value in definition.inputs:
+            one.text(3, names[value])
+        if definition.control or definition.after:
+            for name in sorted((*definition.control, *definition.after)):
+                one.text(3, f"^{name}")
+        if definition.device:
+            one.text(4, definition.device)
+        tail = definition.written[0]
+        if tail is None:
+            tail = attributes(definition)
+            if definition.type not in apart:
+                definition.written[0] = tail
+        one.put(PyBytes_AS_STRING(tail), PyBytes_GET_SIZE(tail))
+        if number:
+            whole.field(number, one.data, one.size)
+        else:
+            whole.put(one.data, one.size)
+    return PyBytes_FromStringAndSize(whole.data, whole.size)
