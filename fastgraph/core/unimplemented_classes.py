@@ -43,7 +43,6 @@ PreemptionCheckpointHandler = _unbuilt(
     "tf.distribute.experimental.PreemptionCheckpointHandler", "tf.train.CheckpointManager"
 )
 ShardedVariable = _unbuilt("tf.__internal__.distribute.ShardedVariable", "tf.Variable")
-Optimizer = _unbuilt("tf.compat.v1.train.Optimizer", "a tf.keras.optimizers optimizer, and a loop of your own")
 FeatureColumn = _unbuilt("tf.__internal__.feature_column.FeatureColumn", _LAYERS)
 DenseColumn = _unbuilt("tf.__internal__.feature_column.DenseColumn", _LAYERS)
 SequenceDenseColumn = _unbuilt("tf.__internal__.feature_column.SequenceDenseColumn", _LAYERS)

@@ -10,13 +10,14 @@ from typing import Any
 
 import fastgraph as tf
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.tensor import current_trace
 from fastgraph.door.v1_functions import get_default_graph
 
 _KEYS = (
     "local_variables metric_variables model_variables trainable_variables summaries queue_runners asset_filepaths "
     "moving_average_variables regularization_losses concatenated_variables savers weights biases activations "
     "update_ops losses saveable_objects resources local_resources trainable_resource_variables init_op local_init_op "
-    "ready_op ready_for_local_init_op summary_op global_step eval_step train_op cond_context while_context"
+    "ready_op ready_for_local_init_op summary_op eval_step train_op cond_context while_context"
 )
 
 
@@ -29,6 +30,7 @@ class GraphKeys:
     LOSSES = "losses"
     LOCAL_VARIABLES = "local_variables"
     TRAINABLE_VARIABLES = "trainable_variables"
+    GLOBAL_STEP = "global_step"
 
 
 for _key in _KEYS.split():
@@ -48,7 +50,37 @@ def add_to_collections(names: Any, value: object) -> None:
 def get_collection(key: object, scope: str | None = None) -> list[Any]:
     """Return what is in a collection, with a scope what it begins the name of. Source: tf.compat.v1.get_collection."""
     found: list[Any] = get_default_graph().get_collection(key, scope)
-    return found
+    trace: Any = current_trace()
+    if trace is None or trace.root.kind == "graph":
+        return found
+    with tf.init_scope():  # a Function sees what was there outside
+        outside: list[Any] = get_default_graph().get_collection(key, scope)
+    return [each for each in outside if all(each is not mine for mine in found)] + found
+
+
+def train_get_global_step(graph: Any = None) -> Any:
+    """Return the Variable that counts steps, None where there is none. Source: tf.compat.v1.train.get_global_step."""
+    found = get_collection(GraphKeys.GLOBAL_STEP) if graph is None else graph.get_collection(GraphKeys.GLOBAL_STEP)
+    if len(found) > 1:
+        tf.get_logger().error("Multiple tensors in global_step collection.")
+        return None
+    return found[0] if found else None
+
+
+def train_create_global_step(graph: Any = None) -> Any:
+    """Make the Variable that counts steps. ValueError for a second. Source: tf.compat.v1.train.create_global_step."""
+    if train_get_global_step(graph) is not None:
+        raise ValueError('"global_step" already exists.')
+    with tf.init_scope():
+        made = tf.Variable(0, trainable=False, name="global_step", dtype=tf.int64)
+        (graph or get_default_graph()).add_to_collection(GraphKeys.GLOBAL_STEP, made)
+    return made
+
+
+def train_get_or_create_global_step(graph: Any = None) -> Any:
+    """Return the Variable that counts steps, made where it is not there yet."""
+    found = train_get_global_step(graph)
+    return train_create_global_step(graph) if found is None else found
 
 
 def get_collection_ref(key: object) -> list[Any]:

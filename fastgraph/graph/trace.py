@@ -98,7 +98,7 @@ class GraphTrace(Trace):
         self.spare_generators: list[Any] = []  # of an earlier trace of the same function, for its random ops
         self.initial_values: Any = None  # of a function, while it is traced: of the Variables that it makes
         self.sealed = False
-        self.idle = parent is not None and parent.idle  # a branch that is known not to run
+        self.idle: bool = parent is not None and parent.idle  # a branch that is known not to run
         self.node_name: str | None = None  # what the next node is to be called, where an op was given a name
         self.scope = ""  # the prefix of the names of its nodes
         self._unnamed = False  # whether there are nodes that wait for the name of what takes them

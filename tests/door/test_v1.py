@@ -99,7 +99,7 @@ def test_losses_refuse() -> None:
     ("name", "way"),
     [
         ("Session", "prune"),
-        ("train.AdamOptimizer", "tf.keras.optimizers"),
+        ("train.SyncReplicasOptimizer", "tf.keras.optimizers"),
         ("metrics.mean", "tf.keras.metrics"),
         ("layers.dense", "tf.keras.layers"),
         ("summary.scalar", "tf.summary with a writer"),

@@ -120,8 +120,8 @@ def _branches(
                 replace(found.container, found.before)
         return values, held
 
-    value = known_value(pred)
-    idle, other_idle = (False, False) if value is None else (not value, bool(value))
+    decided = known_value(pred)
+    idle, other_idle = (False, False) if decided is None else (not decided, bool(decided))
     known = orelse  # the block that is left where the other calls what is being traced
     try:
         then_trace, (main, held_main) = opened(outer, lambda: run(body), subgraph_name(f"{scope}_true"), scope, idle)
