@@ -5,6 +5,7 @@ Rule: such a class can be asked about and nothing else: it makes no objects and 
 
 from __future__ import annotations
 
+import enum
 import types
 from typing import Any, NoReturn
 
@@ -55,7 +56,15 @@ EmbeddingAdagrad, EmbeddingAdam, EmbeddingFTRL, EmbeddingSGD, FeatureConfig, Tab
 )
 TPUEmbeddingV0 = _unbuilt(_EMBEDDING + "TPUEmbeddingV0", _LOOKUP)
 TPUEmbeddingForServing = _unbuilt(_EMBEDDING + "TPUEmbeddingForServing", _LOOKUP)
-EmbeddingFeature = _unbuilt("tf.tpu.experimental.HardwareFeature.EmbeddingFeature", _LOOKUP)
+
+
+class EmbeddingFeature(enum.Enum):
+    """What hardware of TPUs there is for embeddings. Source: tf.tpu.experimental.HardwareFeature.EmbeddingFeature."""
+
+    UNSUPPORTED = "UNSUPPORTED"
+    V1 = "V1"
+    V2 = "V2"
+
 
 #: TensorFlow's module of these classes.
 coordinator = types.SimpleNamespace(

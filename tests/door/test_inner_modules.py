@@ -256,3 +256,16 @@ def test_ragged_conversions_and_weights() -> None:
         fits([1.0], [[1.0, 2.0]])
     with pytest.raises(fg.errors.InvalidArgumentError, match="at most rank 2 but is rank 3"):
         fg.raw_ops.DenseBincount(input=[[[1]]], size=3, weights=[[[1.0]]])
+
+
+def test_structures_of_specs_and_features_of_hardware() -> None:
+    encode, decode = (
+        inner("saved_model.nested_structure_coder", f"{each}") for each in ("encode_structure", "decode_proto")
+    )
+    spec = {"a": fg.TensorSpec((2, None), fg.int32, "a"), "b": [None, 3]}
+    message = encode(spec)
+    assert (
+        isinstance(message, modules.lookup("core.protobuf.struct_pb2", "StructuredValue")) and decode(message) == spec
+    )
+    feature = modules.lookup("tpu.experimental.HardwareFeature", "EmbeddingFeature")
+    assert [each.name for each in feature] == ["UNSUPPORTED", "V1", "V2"]

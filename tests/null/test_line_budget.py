@@ -161,6 +161,10 @@ BUDGET: tuple[tuple[int, str], ...] = (
         164_500,
         "datasets are written from copies of graphs, of files, ragged elements and random maps too; 40 kernels written",
     ),
+    (
+        165_750,
+        "optimizers, losses and collections of tf.compat.v1; sparse matrices and small tools that libraries import",
+    ),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
