@@ -15,6 +15,7 @@ from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import DTypeLike, int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.complex_numbers import conj
 from fastgraph.ops.elementwise import cast, ones_like
@@ -113,7 +114,9 @@ class CSRSparseMatrix(SparseMatrix):
     Raises InvalidArgumentError for another rank than 2 and 3, ValueError for `indices` beside a SparseTensor.
     """
 
-    def __init__(self, value: Any, indices: TensorLike | None = None, name: str | None = None) -> None:
+    def __init__(
+        self, value: SparseTensor | TensorLike, indices: TensorLike | None = None, name: str | None = None
+    ) -> None:
         if not isinstance(value, SparseTensor):
             value = as_tensor(value)
             if indices is None:
@@ -160,7 +163,8 @@ class CSRSparseMatrix(SparseMatrix):
 
 
 def matmul(
-    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, adjoint_a: bool = False,
+    a: CSRSparseMatrix | TensorLike, b: CSRSparseMatrix | TensorLike, transpose_a: bool = False,
+    transpose_b: bool = False, adjoint_a: bool = False,
     adjoint_b: bool = False, name: str | None = None,
 ) -> Any:  # fmt: skip
     """The product of two matrices, tensors or sparse: of two sparse ones a sparse one. [(n,) i, k], [(n,) k, j].
@@ -191,7 +195,7 @@ def _turned(matrix: Any, adjoint: bool) -> Any:
     return matrix_transpose(matrix, conjugate=adjoint)
 
 
-def _by_dense(sparse: CSRSparseMatrix, dense: Any) -> Any:
+def _by_dense(sparse: CSRSparseMatrix, dense: Tensor) -> Any:
     """A sparse matrix times a tensor: [i, k], [k, j] -> [i, j]; of batches matrix by matrix, as rows of one."""
     given = sparse.to_sparse_tensor()
     if sparse.shape.rank == 2:

@@ -59,7 +59,7 @@ TPUEmbeddingForServing = _unbuilt(_EMBEDDING + "TPUEmbeddingForServing", _LOOKUP
 
 
 class EmbeddingFeature(enum.Enum):
-    """What hardware of TPUs there is for embeddings. Source: tf.tpu.experimental.HardwareFeature.EmbeddingFeature."""
+    """Kinds of hardware that TPUs have for embeddings. Source: tf.tpu.experimental.HardwareFeature.EmbeddingFeature."""
 
     UNSUPPORTED = "UNSUPPORTED"
     V1 = "V1"

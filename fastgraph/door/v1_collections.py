@@ -12,6 +12,8 @@ import fastgraph as tf
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import current_trace
 from fastgraph.door.v1_functions import get_default_graph
+from fastgraph.graphdef.graph_view import Graph
+from fastgraph.state.variable import Variable
 
 _KEYS = (
     "local_variables metric_variables model_variables trainable_variables summaries queue_runners asset_filepaths "
@@ -42,7 +44,7 @@ def add_to_collection(name: object, value: object) -> None:
     get_default_graph().add_to_collection(name, value)
 
 
-def add_to_collections(names: Any, value: object) -> None:
+def add_to_collections(names: object, value: object) -> None:
     """Append to each of several collections, or to one. Source: tf.compat.v1.add_to_collections."""
     get_default_graph().add_to_collections(names, value)
 
@@ -58,7 +60,7 @@ def get_collection(key: object, scope: str | None = None) -> list[Any]:
     return [each for each in outside if all(each is not mine for mine in found)] + found
 
 
-def train_get_global_step(graph: Any = None) -> Any:
+def train_get_global_step(graph: Graph | None = None) -> Any:
     """Return the Variable that counts steps, None where there is none. Source: tf.compat.v1.train.get_global_step."""
     found = get_collection(GraphKeys.GLOBAL_STEP) if graph is None else graph.get_collection(GraphKeys.GLOBAL_STEP)
     if len(found) > 1:
@@ -67,7 +69,7 @@ def train_get_global_step(graph: Any = None) -> Any:
     return found[0] if found else None
 
 
-def train_create_global_step(graph: Any = None) -> Any:
+def train_create_global_step(graph: Graph | None = None) -> Any:
     """Make the Variable that counts steps. ValueError for a second. Source: tf.compat.v1.train.create_global_step."""
     if train_get_global_step(graph) is not None:
         raise ValueError('"global_step" already exists.')
@@ -77,7 +79,7 @@ def train_create_global_step(graph: Any = None) -> Any:
     return made
 
 
-def train_get_or_create_global_step(graph: Any = None) -> Any:
+def train_get_or_create_global_step(graph: Graph | None = None) -> Any:
     """Return the Variable that counts steps, made where it is not there yet."""
     found = train_get_global_step(graph)
     return train_create_global_step(graph) if found is None else found
@@ -90,9 +92,9 @@ def get_collection_ref(key: object) -> list[Any]:
 
 
 class Penalty:
-    """What a regularizer says of a Variable, computed each time that it is used, so that tapes see it."""
+    """A loss: the word of a regularizer on a Variable, computed each time that it is used, so that tapes see it."""
 
-    def __init__(self, regularizer: Callable[[Any], Any], variable: Any) -> None:
+    def __init__(self, regularizer: Callable[[Any], Any], variable: Variable) -> None:
         self._of = regularizer, variable
 
     def _value(self) -> Any:
@@ -111,7 +113,7 @@ class Penalty:
     __radd__ = __add__
 
 
-def penalize(variable: Any, regularizer: Callable[[Any], Any]) -> None:
+def penalize(variable: Variable, regularizer: Callable[[Any], Any]) -> None:
     """Put what a regularizer says of a new Variable among the losses of the graph, unless that is None."""
     with tf.name_scope(f"{variable.name.partition(':')[0]}/Regularizer/"):
         found = regularizer(variable)

@@ -11,10 +11,13 @@ from typing import Any, ClassVar
 
 import fastgraph as tf
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.tensor import current_trace
+from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.door.v1_collections import GraphKeys, get_collection
 from fastgraph.state.tracking import Trackable
+from fastgraph.state.variable import Variable
 
+#: A number, or a function that gives it at each step.
+Rate = TensorLike | Callable[[], TensorLike]
 _names: dict[str, itertools.count[int]] = {}
 
 
@@ -47,8 +50,8 @@ class Optimizer(Trackable):
 
     def minimize(
         self, loss: Any, global_step: Any = None, var_list: Any = None, gate_gradients: int = GATE_OP,
-        aggregation_method: Any = None, colocate_gradients_with_ops: bool = False, name: str | None = None,
-        grad_loss: Any = None,
+        aggregation_method: object = None, colocate_gradients_with_ops: bool = False, name: str | None = None,
+        grad_loss: TensorLike | None = None,
     ) -> Any:  # fmt: skip
         """Make one step down the gradients of a loss, eagerly a function. Raises ValueError where there are none."""
         pairs = self.compute_gradients(loss, var_list, gate_gradients, aggregation_method, grad_loss=grad_loss)
@@ -60,8 +63,8 @@ class Optimizer(Trackable):
         return self.apply_gradients(pairs, global_step, name)
 
     def compute_gradients(
-        self, loss: Any, var_list: Any = None, gate_gradients: int = GATE_OP, aggregation_method: Any = None,
-        colocate_gradients_with_ops: bool = False, grad_loss: Any = None,
+        self, loss: Any, var_list: Any = None, gate_gradients: int = GATE_OP, aggregation_method: object = None,
+        colocate_gradients_with_ops: bool = False, grad_loss: TensorLike | None = None,
     ) -> list[tuple[Any, Any]]:  # fmt: skip
         """Return (gradient or None, Variable) for each Variable given, or that the loss reads and is trained.
 
@@ -129,20 +132,20 @@ class Optimizer(Trackable):
         """Do what comes after the last Variable of a step."""
         return None
 
-    def _resource_apply_dense(self, grad: Any, handle: Any) -> Any:
+    def _resource_apply_dense(self, grad: Tensor, handle: Variable) -> Any:
         raise NotImplementedError
 
-    def _resource_apply_sparse(self, grad: Any, handle: Any, indices: Any) -> Any:
+    def _resource_apply_sparse(self, grad: Tensor, handle: Variable, indices: Tensor) -> Any:
         raise NotImplementedError
 
-    def _resource_apply_sparse_duplicate_indices(self, grad: Any, handle: Any, indices: Any) -> Any:
+    def _resource_apply_sparse_duplicate_indices(self, grad: Tensor, handle: Variable, indices: Tensor) -> Any:
         """Change rows, of which one may be named several times: their gradients are added up."""
         rows, places = tf.unique(indices)
         return self._resource_apply_sparse(tf.math.unsorted_segment_sum(grad, places, tf.size(rows)), handle, rows)
 
     # -- slots
 
-    def get_slot(self, var: Any, name: str) -> Any:
+    def get_slot(self, var: Variable, name: str) -> Any:
         """Return the slot of this name for a Variable, None where there is none."""
         found = self._slots.get(name, {}).get(id(var))
         return None if found is None else found[1]
@@ -156,7 +159,7 @@ class Optimizer(Trackable):
         slots = [slot for of_name in self._slots.values() for _, slot in of_name.values()]
         return sorted([*self._non_slot_dict.values(), *slots], key=lambda variable: variable.name)
 
-    def _get_or_make_slot(self, var: Any, val: TensorLike, slot_name: str, op_name: str) -> Any:
+    def _get_or_make_slot(self, var: Variable, val: TensorLike, slot_name: str, op_name: str) -> Any:
         of_name = self._slots.setdefault(slot_name, {})
         if id(var) not in of_name:
             name = _named(f"{var.name.partition(':')[0]}/{op_name}")
@@ -167,10 +170,10 @@ class Optimizer(Trackable):
                 position.restore(slot)
         return of_name[id(var)][1]
 
-    def _zeros_slot(self, var: Any, slot_name: str, op_name: str) -> Any:
+    def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Any:
         return self._get_or_make_slot(var, tf.zeros(var.shape, var.dtype), slot_name, op_name)
 
-    def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Any = None) -> Any:
+    def _create_non_slot_variable(self, initial_value: Rate, name: str, colocate_with: Variable | None = None) -> Any:
         if name not in self._non_slot_dict:
             dtype = None if colocate_with is None else colocate_with.dtype
             made = tf.Variable(self._number(initial_value), trainable=False, name=name, dtype=dtype)
@@ -178,7 +181,7 @@ class Optimizer(Trackable):
             self._handle_deferred_dependencies(name, made)
         return self._non_slot_dict[name]
 
-    def _get_non_slot_variable(self, name: str, graph: Any = None) -> Any:
+    def _get_non_slot_variable(self, name: str, graph: object = None) -> Any:
         return self._non_slot_dict.get(name)
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
@@ -198,13 +201,13 @@ class Optimizer(Trackable):
 
     # -- numbers and operations
 
-    def _call_if_callable(self, param: Any) -> Any:
+    def _call_if_callable(self, param: Rate) -> Any:
         return param() if callable(param) else param
 
-    def _number(self, value: Any) -> Any:
+    def _number(self, value: Rate) -> Any:
         return self._call_if_callable(value)
 
-    def _run(self, kind: str, var: Any, slots: dict[str, str], indices: Any = None, attrs: Any = None,
+    def _run(self, kind: str, var: Variable, slots: dict[str, str], indices: Any = None, attrs: Any = None,
              **inputs: Any) -> Any:  # fmt: skip
         """Run an update operation on a Variable and its slots (by the operation's names), with numbers in its dtype."""
         named = {key: self.get_slot(var, name).handle for key, name in slots.items()}
@@ -219,14 +222,14 @@ class Optimizer(Trackable):
 class GradientDescentOptimizer(Optimizer):
     """Gradients times a rate. Source: tf.compat.v1.train.GradientDescentOptimizer."""
 
-    def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
+    def __init__(self, learning_rate: Rate, use_locking: bool = False, name: str = "GradientDescent") -> None:
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
 
-    def _resource_apply_dense(self, grad: Any, handle: Any) -> Any:
+    def _resource_apply_dense(self, grad: Tensor, handle: Variable) -> Any:
         return self._run("GradientDescent", handle, {}, alpha=self._learning_rate, delta=grad)
 
-    def _resource_apply_sparse_duplicate_indices(self, grad: Any, handle: Any, indices: Any) -> Any:
+    def _resource_apply_sparse_duplicate_indices(self, grad: Tensor, handle: Variable, indices: Tensor) -> Any:
         rate = tf.cast(self._number(self._learning_rate), grad.dtype)
         return handle.scatter_sub(tf.IndexedSlices(grad * rate, indices))
 
@@ -257,11 +260,11 @@ class _BySlots(Optimizer):
             for slot in self._slots_of_operation.values():
                 self._get_or_make_slot(var, tf.fill(var.shape, tf.cast(self._first(slot), var.dtype)), slot, self._name)
 
-    def _resource_apply_dense(self, grad: Any, handle: Any) -> Any:
+    def _resource_apply_dense(self, grad: Tensor, handle: Variable) -> Any:
         kind, attrs = self._kind()
         return self._run(kind, handle, self._slots_of_operation, None, attrs, grad=grad, **self._numbers())
 
-    def _resource_apply_sparse(self, grad: Any, handle: Any, indices: Any) -> Any:
+    def _resource_apply_sparse(self, grad: Tensor, handle: Variable, indices: Tensor) -> Any:
         kind, attrs = self._kind()
         return self._run(kind, handle, self._slots_of_operation, indices, attrs, grad=grad, **self._numbers())
 
@@ -271,7 +274,7 @@ class MomentumOptimizer(_BySlots):
 
     _SLOTS: ClassVar[dict[str, str]] = {"accum": "momentum"}
 
-    def __init__(self, learning_rate: Any, momentum: Any, use_locking: bool = False, name: str = "Momentum",
+    def __init__(self, learning_rate: Rate, momentum: Rate, use_locking: bool = False, name: str = "Momentum",
                  use_nesterov: bool = False) -> None:  # fmt: skip
         super().__init__(use_locking, name)
         self._learning_rate, self._momentum, self._use_nesterov = learning_rate, momentum, use_nesterov
@@ -286,7 +289,7 @@ class MomentumOptimizer(_BySlots):
 class AdamOptimizer(Optimizer):
     """Adam, whose momentum fades in all rows. Source: tf.compat.v1.train.AdamOptimizer."""
 
-    def __init__(self, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: Any = 1e-8,
+    def __init__(self, learning_rate: Rate = 0.001, beta1: Rate = 0.9, beta2: Rate = 0.999, epsilon: Rate = 1e-8,
                  use_locking: bool = False, name: str = "Adam") -> None:  # fmt: skip
         super().__init__(use_locking, name)
         self._lr, self._beta1, self._beta2, self._epsilon = learning_rate, beta1, beta2, epsilon
@@ -302,13 +305,13 @@ class AdamOptimizer(Optimizer):
     def _get_beta_accumulators(self) -> tuple[Any, Any]:
         return self._non_slot_dict["beta1_power"], self._non_slot_dict["beta2_power"]
 
-    def _resource_apply_dense(self, grad: Any, handle: Any) -> Any:
+    def _resource_apply_dense(self, grad: Tensor, handle: Variable) -> Any:
         one, two = self._get_beta_accumulators()
         return self._run("Adam", handle, {"m": "m", "v": "v"}, beta1_power=one.value(), beta2_power=two.value(),
                          lr=self._lr, beta1=self._beta1, beta2=self._beta2, epsilon=self._epsilon,
                          grad=grad)  # fmt: skip
 
-    def _resource_apply_sparse(self, grad: Any, handle: Any, indices: Any) -> Any:
+    def _resource_apply_sparse(self, grad: Tensor, handle: Variable, indices: Tensor) -> Any:
         dtype = handle.dtype
         rate, one, two, epsilon, power, power2 = (
             tf.cast(self._number(each), dtype)
@@ -334,7 +337,7 @@ class AdagradOptimizer(_BySlots):
 
     _SLOTS: ClassVar[dict[str, str]] = {"accum": "accumulator"}
 
-    def __init__(self, learning_rate: Any, initial_accumulator_value: float = 0.1, use_locking: bool = False,
+    def __init__(self, learning_rate: Rate, initial_accumulator_value: float = 0.1, use_locking: bool = False,
                  name: str = "Adagrad") -> None:  # fmt: skip
         if initial_accumulator_value <= 0.0:
             raise ValueError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
@@ -354,19 +357,19 @@ class AdagradOptimizer(_BySlots):
 class ProximalAdagradOptimizer(AdagradOptimizer):
     """Adagrad with penalties. Source: tf.compat.v1.train.ProximalAdagradOptimizer."""
 
-    def __init__(self, learning_rate: Any, initial_accumulator_value: float = 0.1,
+    def __init__(self, learning_rate: Rate, initial_accumulator_value: float = 0.1,
                  l1_regularization_strength: Any = 0.0, l2_regularization_strength: Any = 0.0,
                  use_locking: bool = False, name: str = "ProximalAdagrad") -> None:  # fmt: skip
         super().__init__(learning_rate, initial_accumulator_value, use_locking, name)
         self._penalties = {"l1": l1_regularization_strength, "l2": l2_regularization_strength}
 
-    def _resource_apply_dense(self, grad: Any, handle: Any) -> Any:
+    def _resource_apply_dense(self, grad: Tensor, handle: Variable) -> Any:
         total = self.get_slot(handle, "accumulator")
         total.assign_add(grad * grad)
         rate = tf.cast(self._number(self._learning_rate), handle.dtype) * tf.math.rsqrt(total)
         return handle.assign(_nearer(handle - rate * grad, rate, **self._penalties))
 
-    def _resource_apply_sparse(self, grad: Any, handle: Any, indices: Any) -> Any:
+    def _resource_apply_sparse(self, grad: Tensor, handle: Variable, indices: Tensor) -> Any:
         total = self.get_slot(handle, "accumulator")
         total.scatter_add(tf.IndexedSlices(grad * grad, indices))
         rate = tf.cast(self._number(self._learning_rate), handle.dtype) * tf.math.rsqrt(tf.gather(total, indices))
@@ -374,7 +377,7 @@ class ProximalAdagradOptimizer(AdagradOptimizer):
         return handle.scatter_update(tf.IndexedSlices(rows, indices))
 
 
-def _nearer(values: Any, rate: Any, l1: Any, l2: Any) -> Any:
+def _nearer(values: Any, rate: Any, l1: TensorLike, l2: TensorLike) -> Any:
     """Values moved towards 0 by penalties: by a step, and by a share."""
     less = tf.maximum(tf.abs(values) - rate * tf.cast(l1, values.dtype), 0)
     return tf.sign(values) * less / (1 + rate * tf.cast(l2, values.dtype))
@@ -383,18 +386,18 @@ def _nearer(values: Any, rate: Any, l1: Any, l2: Any) -> Any:
 class ProximalGradientDescentOptimizer(Optimizer):
     """Gradients times a rate, with penalties. Source: tf.compat.v1.train.ProximalGradientDescentOptimizer."""
 
-    def __init__(self, learning_rate: Any, l1_regularization_strength: Any = 0.0,
+    def __init__(self, learning_rate: Rate, l1_regularization_strength: Any = 0.0,
                  l2_regularization_strength: Any = 0.0, use_locking: bool = False,
                  name: str = "ProximalGradientDescent") -> None:  # fmt: skip
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
         self._penalties = {"l1": l1_regularization_strength, "l2": l2_regularization_strength}
 
-    def _resource_apply_dense(self, grad: Any, handle: Any) -> Any:
+    def _resource_apply_dense(self, grad: Tensor, handle: Variable) -> Any:
         rate = tf.cast(self._number(self._learning_rate), handle.dtype)
         return handle.assign(_nearer(handle - rate * grad, rate, **self._penalties))
 
-    def _resource_apply_sparse(self, grad: Any, handle: Any, indices: Any) -> Any:
+    def _resource_apply_sparse(self, grad: Tensor, handle: Variable, indices: Tensor) -> Any:
         rate = tf.cast(self._number(self._learning_rate), handle.dtype)
         rows = _nearer(tf.gather(handle, indices) - rate * grad, rate, **self._penalties)
         return handle.scatter_update(tf.IndexedSlices(rows, indices))
@@ -403,7 +406,7 @@ class ProximalGradientDescentOptimizer(Optimizer):
 class RMSPropOptimizer(_BySlots):
     """Rates by a moving mean of squares. Source: tf.compat.v1.train.RMSPropOptimizer."""
 
-    def __init__(self, learning_rate: Any, decay: Any = 0.9, momentum: Any = 0.0, epsilon: Any = 1e-10,
+    def __init__(self, learning_rate: Rate, decay: Rate = 0.9, momentum: Rate = 0.0, epsilon: Rate = 1e-10,
                  use_locking: bool = False, centered: bool = False, name: str = "RMSProp") -> None:  # fmt: skip
         super().__init__(use_locking, name)
         self._learning_rate, self._decay, self._momentum, self._epsilon = learning_rate, decay, momentum, epsilon
@@ -429,7 +432,7 @@ class AdadeltaOptimizer(_BySlots):
 
     _SLOTS: ClassVar[dict[str, str]] = {"accum": "accum", "accum_update": "accum_update"}
 
-    def __init__(self, learning_rate: Any = 0.001, rho: Any = 0.95, epsilon: Any = 1e-8, use_locking: bool = False,
+    def __init__(self, learning_rate: Rate = 0.001, rho: Rate = 0.95, epsilon: Rate = 1e-8, use_locking: bool = False,
                  name: str = "Adadelta") -> None:  # fmt: skip
         super().__init__(use_locking, name)
         self._lr, self._rho, self._epsilon = learning_rate, rho, epsilon
@@ -446,7 +449,7 @@ class FtrlOptimizer(_BySlots):
 
     _SLOTS: ClassVar[dict[str, str]] = {"accum": "accum", "linear": "linear"}
 
-    def __init__(self, learning_rate: Any, learning_rate_power: Any = -0.5, initial_accumulator_value: float = 0.1,
+    def __init__(self, learning_rate: Rate, learning_rate_power: Any = -0.5, initial_accumulator_value: float = 0.1,
                  l1_regularization_strength: Any = 0.0, l2_regularization_strength: Any = 0.0,
                  use_locking: bool = False, name: str = "Ftrl", accum_name: str | None = None,
                  linear_name: str | None = None, l2_shrinkage_regularization_strength: float = 0.0,
@@ -489,7 +492,7 @@ class FtrlOptimizer(_BySlots):
 # ---- steps and rates ------------------------------------------------------------------------------------------------
 
 
-def _scheduled(kind: str, learning_rate: Any, global_step: Any, *args: Any, **kwargs: Any) -> Any:
+def _scheduled(kind: str, learning_rate: TensorLike, global_step: Any, *args: Any, **kwargs: Any) -> Any:
     """A schedule of Keras's at a step: eagerly a function that asks for the step when it is called."""
     if global_step is None:
         raise ValueError(f"Argument `global_step` of {kind} cannot be None.")
@@ -501,40 +504,40 @@ def _scheduled(kind: str, learning_rate: Any, global_step: Any, *args: Any, **kw
     return rate if tf.executing_eagerly() else rate()
 
 
-def exponential_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any,
+def exponential_decay(learning_rate: TensorLike, global_step: Any, decay_steps: TensorLike, decay_rate: TensorLike,
                       staircase: bool = False, name: str | None = None) -> Any:  # fmt: skip
     """Return the rate times `decay_rate` for each `decay_steps`. Source: tf.compat.v1.train.exponential_decay."""
     return _scheduled("ExponentialDecay", learning_rate, global_step, decay_steps, decay_rate, staircase, name=name)
 
 
-def natural_exp_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any,
+def natural_exp_decay(learning_rate: TensorLike, global_step: Any, decay_steps: TensorLike, decay_rate: TensorLike,
                       staircase: bool = False, name: str | None = None) -> Any:  # fmt: skip
     """Return the rate times exp(-`decay_rate`) for each `decay_steps`."""
     rate = tf.exp(-tf.cast(decay_rate, tf.float32))
     return _scheduled("ExponentialDecay", learning_rate, global_step, decay_steps, rate, staircase, name=name)
 
 
-def inverse_time_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any,
+def inverse_time_decay(learning_rate: TensorLike, global_step: Any, decay_steps: TensorLike, decay_rate: TensorLike,
                        staircase: bool = False, name: str | None = None) -> Any:  # fmt: skip
     """Return the rate divided by 1 + `decay_rate` times the steps by `decay_steps`."""
     return _scheduled("InverseTimeDecay", learning_rate, global_step, decay_steps, decay_rate, staircase, name=name)
 
 
-def polynomial_decay(learning_rate: Any, global_step: Any, decay_steps: Any, end_learning_rate: Any = 0.0001,
-                     power: Any = 1.0, cycle: bool = False, name: str | None = None) -> Any:  # fmt: skip
+def polynomial_decay(learning_rate: TensorLike, global_step: Any, decay_steps: TensorLike, end_learning_rate: TensorLike = 0.0001,
+                     power: TensorLike = 1.0, cycle: bool = False, name: str | None = None) -> Any:  # fmt: skip
     """Return the rate on its way to another one. Source: tf.compat.v1.train.polynomial_decay."""
     rest = (decay_steps, end_learning_rate, power, cycle)
     return _scheduled("PolynomialDecay", learning_rate, global_step, *rest, name=name)
 
 
-def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: Any = 0.0,
+def cosine_decay(learning_rate: TensorLike, global_step: Any, decay_steps: TensorLike, alpha: TensorLike = 0.0,
                  name: str | None = None) -> Any:  # fmt: skip
     """Return the rate along half a wave. Source: tf.compat.v1.train.cosine_decay."""
     return _scheduled("CosineDecay", learning_rate, global_step, decay_steps, alpha, name=name)
 
 
-def cosine_decay_restarts(learning_rate: Any, global_step: Any, first_decay_steps: Any, t_mul: Any = 2.0,
-                          m_mul: Any = 1.0, alpha: Any = 0.0, name: str | None = None) -> Any:  # fmt: skip
+def cosine_decay_restarts(learning_rate: TensorLike, global_step: Any, first_decay_steps: TensorLike, t_mul: TensorLike = 2.0,
+                          m_mul: TensorLike = 1.0, alpha: TensorLike = 0.0, name: str | None = None) -> Any:  # fmt: skip
     """Return the rate along half waves, one after the other. Source: tf.compat.v1.train.cosine_decay_restarts."""
     rest = (first_decay_steps, t_mul, m_mul, alpha)
     return _scheduled("CosineDecayRestarts", learning_rate, global_step, *rest, name=name)

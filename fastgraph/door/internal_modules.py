@@ -1,6 +1,6 @@
-"""Small tools of TensorFlow's inside that libraries use: files beside modules, parameters of functions, names kept.
+"""Modules of TensorFlow's inside that libraries import: files beside modules, parameters of functions, names kept.
 
-Rule: what the caller's own module or function says; nothing here knows of tensors, but for weights and conversions.
+Rule: the caller's own module or function is asked; nothing here knows of tensors, but for weights and conversions.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import fastgraph as tf
@@ -84,7 +84,7 @@ def readahead_file_path(path: str, readahead: str = "128M") -> str:
 # ---- util.function_utils --------------------------------------------------------------------------------------------
 
 
-def fn_args(fn: Any) -> tuple[str, ...]:
+def fn_args(fn: Callable[..., Any]) -> tuple[str, ...]:
     """Return the names of a callable's parameters, of methods without the instance, of partials those left open."""
     if isinstance(fn, functools.partial):
         return tuple([name for name in fn_args(fn.func)[len(fn.args) :] if name not in fn.keywords])
@@ -93,7 +93,7 @@ def fn_args(fn: Any) -> tuple[str, ...]:
     return tuple(found[1:] if bound and found else found)
 
 
-def has_kwargs(fn: Any) -> bool:
+def has_kwargs(fn: Callable[..., Any]) -> bool:
     """Return whether a callable takes any argument by name. Raises TypeError for what is not callable."""
     if isinstance(fn, functools.partial):
         return has_kwargs(fn.func)
@@ -102,7 +102,7 @@ def has_kwargs(fn: Any) -> bool:
     return inspect.getfullargspec(fn).varkw is not None
 
 
-def get_func_name(func: Any) -> str:
+def get_func_name(func: Callable[..., Any]) -> str:
     """Return the name of a callable, of a lambda its line. Raises ValueError for what is not callable."""
     if not callable(func):
         raise ValueError(f"Argument `func` must be a callable. Received func={func} (of type {type(func)})")
@@ -111,7 +111,7 @@ def get_func_name(func: Any) -> str:
     return str(getattr(func, "__name__", type(func)))
 
 
-def get_func_code(func: Any) -> Any:
+def get_func_code(func: Callable[..., Any]) -> Any:
     """Return the code of a callable, None where it is not Python's. Raises ValueError for what is not callable."""
     if not callable(func):
         raise ValueError(f"Argument `func` must be a callable. Received func={func} (of type {type(func)})")
@@ -142,19 +142,23 @@ def assert_broadcastable(weights: TensorLike, values: TensorLike) -> Any:
     return tf.group(broadcast_weights(weights, values))
 
 
-def to_tensor(rt_input: Any, default_value: TensorLike | None = None, name: str | None = None) -> Any:
+def to_tensor(
+    rt_input: RaggedTensor | TensorLike, default_value: TensorLike | None = None, name: str | None = None
+) -> Any:
     """Return a ragged tensor's rows filled up to one length; another tensor as it is."""
     if not isinstance(rt_input, RaggedTensor):
         return tf.convert_to_tensor(rt_input)
     return rt_input.to_tensor(default_value, name=name)
 
 
-def ragged_to_dense(rt_input: Any, default_value: TensorLike | None = None, shape: SizeLike | None = None) -> Any:
+def ragged_to_dense(
+    rt_input: RaggedTensor, default_value: TensorLike | None = None, shape: SizeLike | None = None
+) -> Any:
     """Return a ragged tensor's rows filled up to one shape."""
     return rt_input.to_tensor(default_value=default_value, shape=shape)
 
 
-def to_sparse(rt_input: Any, name: str | None = None) -> Any:
+def to_sparse(rt_input: RaggedTensor, name: str | None = None) -> Any:
     """Return a ragged tensor's values as a SparseTensor."""
     return rt_input.to_sparse(name)
 
