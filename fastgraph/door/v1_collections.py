@@ -5,6 +5,7 @@ Rule: the lists are the graph's (graphdef/graph_view.py); outside of all those o
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -39,6 +40,15 @@ for _key in _KEYS.split():
     setattr(GraphKeys, _key.upper(), _key)
 
 
+class Alone(threading.local):
+    """Counts the wrapped functions that this thread is tracing: they do not see what is in collections outside."""
+
+    wrapped = 0
+
+
+alone = Alone()
+
+
 def add_to_collection(name: object, value: object) -> None:
     """Append to a collection. Source: tf.compat.v1.add_to_collection."""
     get_default_graph().add_to_collection(name, value)
@@ -53,7 +63,7 @@ def get_collection(key: object, scope: str | None = None) -> list[Any]:
     """Return what is in a collection, with a scope what it begins the name of. Source: tf.compat.v1.get_collection."""
     found: list[Any] = get_default_graph().get_collection(key, scope)
     trace: Any = current_trace()
-    if trace is None or trace.root.kind == "graph":
+    if trace is None or trace.root.kind == "graph" or alone.wrapped:
         return found
     with tf.init_scope():  # a Function sees what was there outside
         outside: list[Any] = get_default_graph().get_collection(key, scope)

@@ -523,8 +523,10 @@ def inverse_time_decay(learning_rate: TensorLike, global_step: Any, decay_steps:
     return _scheduled("InverseTimeDecay", learning_rate, global_step, decay_steps, decay_rate, staircase, name=name)
 
 
-def polynomial_decay(learning_rate: TensorLike, global_step: Any, decay_steps: TensorLike, end_learning_rate: TensorLike = 0.0001,
-                     power: TensorLike = 1.0, cycle: bool = False, name: str | None = None) -> Any:  # fmt: skip
+def polynomial_decay(
+    learning_rate: TensorLike, global_step: Any, decay_steps: TensorLike, end_learning_rate: TensorLike = 0.0001,
+    power: TensorLike = 1.0, cycle: bool = False, name: str | None = None,
+) -> Any:  # fmt: skip
     """Return the rate on its way to another one. Source: tf.compat.v1.train.polynomial_decay."""
     rest = (decay_steps, end_learning_rate, power, cycle)
     return _scheduled("PolynomialDecay", learning_rate, global_step, *rest, name=name)
@@ -536,8 +538,10 @@ def cosine_decay(learning_rate: TensorLike, global_step: Any, decay_steps: Tenso
     return _scheduled("CosineDecay", learning_rate, global_step, decay_steps, alpha, name=name)
 
 
-def cosine_decay_restarts(learning_rate: TensorLike, global_step: Any, first_decay_steps: TensorLike, t_mul: TensorLike = 2.0,
-                          m_mul: TensorLike = 1.0, alpha: TensorLike = 0.0, name: str | None = None) -> Any:  # fmt: skip
+def cosine_decay_restarts(
+    learning_rate: TensorLike, global_step: Any, first_decay_steps: TensorLike, t_mul: TensorLike = 2.0,
+    m_mul: TensorLike = 1.0, alpha: TensorLike = 0.0, name: str | None = None,
+) -> Any:  # fmt: skip
     """Return the rate along half waves, one after the other. Source: tf.compat.v1.train.cosine_decay_restarts."""
     rest = (first_decay_steps, t_mul, m_mul, alpha)
     return _scheduled("CosineDecayRestarts", learning_rate, global_step, *rest, name=name)

@@ -25,6 +25,7 @@ from fastgraph.door.v1_arguments import taken
 from fastgraph.door.v1_collections import (  # fmt: skip
     GraphKeys,
     add_to_collection,
+    alone,
     get_collection,
     get_collection_ref,
     penalize,
@@ -259,11 +260,13 @@ class VariableStore:
         """A context, that of one trace, in which get_variable's Variables are in here."""
         before, _local.store = _local.store, self
         self.fresh, self.at = set(), 0
+        alone.wrapped += 1
         try:
             with tf.variable_creator_scope(self.creator):
                 yield
         finally:
             _local.store = before
+            alone.wrapped -= 1
 
 
 class _Local(threading.local):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import pickle
 import sys
 import types
 from pathlib import Path
@@ -269,3 +270,23 @@ def test_structures_of_specs_and_features_of_hardware() -> None:
     )
     feature = modules.lookup("tpu.experimental.HardwareFeature", "EmbeddingFeature")
     assert [each.name for each in feature] == ["UNSUPPORTED", "V1", "V2"]
+
+
+def test_specs_with_bounds() -> None:
+    made = inner("framework.tensor_spec", "BoundedTensorSpec")
+    spec = made((2,), fg.float32, 0, [1.0, 2.0], "a")
+    assert repr(spec) == (
+        "BoundedTensorSpec(shape=(2,), dtype=tf.float32, name='a', minimum=array(0., dtype=float32), "
+        "maximum=array([1., 2.], dtype=float32))"
+    )
+    assert isinstance(spec, fg.TensorSpec) and not spec.minimum.flags.writeable
+    same = made((2,), fg.float32, 0, [1.0, 2.0], "a")
+    assert spec == same and hash(spec) == hash(same) and spec == pickle.loads(pickle.dumps(spec))
+    plain = fg.TensorSpec((2,), fg.float32, "a")
+    assert spec != made((2,), fg.float32, 0, [1.0, 3.0], "a") and spec != plain and plain != spec
+    assert made.from_spec(plain).maximum == np.finfo(np.float32).max and made.from_spec(spec) == spec
+    assert spec.is_compatible_with(fg.zeros(2)) and not spec.is_compatible_with(fg.zeros(3))
+    assert fg.function(lambda x: x, input_signature=[spec])(fg.zeros(2)).shape == 2
+    for bounds, text in (((None, 1), "can not be None"), ((0, [1, 2, 3]), "`maximum` .* is not compatible with shape")):
+        with pytest.raises(ValueError, match=text):
+            made((2,), fg.float32, *bounds)
