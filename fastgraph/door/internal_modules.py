@@ -88,7 +88,8 @@ def fn_args(fn: Callable[..., Any]) -> tuple[str, ...]:
     """Return the names of a callable's parameters, of methods without the instance, of partials those left open."""
     if isinstance(fn, functools.partial):
         return tuple([name for name in fn_args(fn.func)[len(fn.args) :] if name not in fn.keywords])
-    found = inspect.getfullargspec(fn if inspect.isroutine(fn) or inspect.isclass(fn) else fn.__call__).args
+    called: Any = fn if inspect.isroutine(fn) or inspect.isclass(fn) else type(fn).__call__
+    found = inspect.getfullargspec(called).args
     bound = inspect.ismethod(fn) or not inspect.isroutine(fn)
     return tuple(found[1:] if bound and found else found)
 

@@ -187,8 +187,8 @@ class BoundedTensorSpec(TensorSpec):
     @classmethod
     def from_spec(cls, spec: Any) -> BoundedTensorSpec:  # type: ignore[override]
         """Return a spec with the bounds of `spec` or, where it has none, the dtype's."""
-        bounds = [getattr(spec, f"{each}imum", getattr(spec.dtype, each, None)) for each in ("min", "max")]
-        return cls(spec.shape, spec.dtype, *bounds, name=spec.name)
+        least, most = (getattr(spec, f"{each}imum", getattr(spec.dtype, each, None)) for each in ("min", "max"))
+        return cls(spec.shape, spec.dtype, least, most, spec.name)  # type: ignore[arg-type]  # None is refused
 
     @property
     def minimum(self) -> Any:
