@@ -22,6 +22,8 @@ from fastgraph.errors import NotBuiltError, NotBuiltImportError
 API_LEVEL = fastgraph.__version__.partition("+")[0]
 #: Short names of modules of Keras's.
 _OF_KERAS = ("initializers", "losses", "metrics", "optimizers")
+#: Names of tf.version's that `tensorflow` has itself.
+_OF_VERSION = {"__git_version__": "GIT_VERSION", "__compiler_version__": "COMPILER_VERSION"}
 _fronts: dict[str, Front] = {}
 
 
@@ -168,6 +170,8 @@ def _import(full: str) -> types.ModuleType | None:
 def lookup(path: str, name: str) -> Any:
     """Return what `name` is in the module of a path. Raises AttributeError, NotBuiltError where TensorFlow has it."""
     dotted = f"{path}.{name}" if path else name
+    if not path and name in _OF_VERSION:
+        return getattr(fastgraph.version, _OF_VERSION[name])
     if name.startswith("__") and name.endswith("__") and name not in ("__internal__", "__operators__", "__version__"):
         raise AttributeError(f"module 'tensorflow{path and '.' + path}' has no attribute {name!r}")
     if not path and name == "__version__":

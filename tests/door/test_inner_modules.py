@@ -290,3 +290,8 @@ def test_specs_with_bounds() -> None:
     for bounds, text in (((None, 1), "can not be None"), ((0, [1, 2, 3]), "`maximum` .* is not compatible with shape")):
         with pytest.raises(ValueError, match=text):
             made((2,), fg.float32, *bounds)
+
+
+def test_versions_are_names_of_tensorflow_itself() -> None:
+    assert modules.lookup("", "__git_version__") == fg.version.GIT_VERSION
+    assert modules.lookup("", "__compiler_version__") == fg.version.COMPILER_VERSION
