@@ -44,6 +44,12 @@ PreemptionCheckpointHandler = _unbuilt(
     "tf.distribute.experimental.PreemptionCheckpointHandler", "tf.train.CheckpointManager"
 )
 ShardedVariable = _unbuilt("tf.__internal__.distribute.ShardedVariable", "tf.Variable")
+_CALLS = "calls of a tf.function, or wrap_function(...).prune(feeds, fetches)"
+Session = _unbuilt("tf.compat.v1.Session", _CALLS)
+InteractiveSession = _unbuilt("tf.compat.v1.InteractiveSession", _CALLS)
+MonitoredSession = _unbuilt("tf.compat.v1.train.MonitoredSession", _CALLS)
+SessionRunHook = _unbuilt("tf.compat.v1.train.SessionRunHook", "callbacks of Keras's fit, or a loop of your own")
+Saver = _unbuilt("tf.compat.v1.train.Saver", "tf.train.Checkpoint")
 FeatureColumn = _unbuilt("tf.__internal__.feature_column.FeatureColumn", _LAYERS)
 DenseColumn = _unbuilt("tf.__internal__.feature_column.DenseColumn", _LAYERS)
 SequenceDenseColumn = _unbuilt("tf.__internal__.feature_column.SequenceDenseColumn", _LAYERS)

@@ -295,3 +295,17 @@ def test_specs_with_bounds() -> None:
 def test_versions_are_names_of_tensorflow_itself() -> None:
     assert modules.lookup("", "__git_version__") == fg.version.GIT_VERSION
     assert modules.lookup("", "__compiler_version__") == fg.version.COMPILER_VERSION
+
+
+def test_sessions_can_be_named_and_not_made() -> None:
+    for path, name in (("compat.v1", "Session"), ("compat.v1.train", "Saver"), ("compat.v1.train", "SessionRunHook")):
+        found = modules.lookup(path, name)
+        assert not isinstance(1, found) and isinstance(found | None, types.UnionType)
+        with pytest.raises(fg.errors.NotBuiltError, match=f"tf.{path}.{name} is not built. Use "):
+            found()
+
+    class Hook(modules.lookup("compat.v1.train", "SessionRunHook")):  # type: ignore[misc]
+        pass
+
+    with pytest.raises(fg.errors.NotBuiltError, match="SessionRunHook is not built"):
+        Hook()
