@@ -255,6 +255,11 @@ class device:
         self._name = device_name
         self._previous: list[str | None] = []
 
+    @property
+    def _device_name(self) -> str | Callable[..., Any] | None:
+        """The device as it was named; libraries read it here."""
+        return self._name
+
     def __enter__(self) -> None:
         name = self._name(None) if callable(self._name) else self._name
         if name is not None and not isinstance(name, str):  # a DeviceSpec, or one of list_logical_devices()

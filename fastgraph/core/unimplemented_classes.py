@@ -5,6 +5,7 @@ Rule: such a class can be asked about and nothing else: it makes no objects and 
 
 from __future__ import annotations
 
+import enum
 import types
 from typing import Any, NoReturn
 
@@ -43,7 +44,12 @@ PreemptionCheckpointHandler = _unbuilt(
     "tf.distribute.experimental.PreemptionCheckpointHandler", "tf.train.CheckpointManager"
 )
 ShardedVariable = _unbuilt("tf.__internal__.distribute.ShardedVariable", "tf.Variable")
-Optimizer = _unbuilt("tf.compat.v1.train.Optimizer", "a tf.keras.optimizers optimizer, and a loop of your own")
+_CALLS = "calls of a tf.function, or wrap_function(...).prune(feeds, fetches)"
+Session = _unbuilt("tf.compat.v1.Session", _CALLS)
+InteractiveSession = _unbuilt("tf.compat.v1.InteractiveSession", _CALLS)
+MonitoredSession = _unbuilt("tf.compat.v1.train.MonitoredSession", _CALLS)
+SessionRunHook = _unbuilt("tf.compat.v1.train.SessionRunHook", "callbacks of Keras's fit, or a loop of your own")
+Saver = _unbuilt("tf.compat.v1.train.Saver", "tf.train.Checkpoint")
 FeatureColumn = _unbuilt("tf.__internal__.feature_column.FeatureColumn", _LAYERS)
 DenseColumn = _unbuilt("tf.__internal__.feature_column.DenseColumn", _LAYERS)
 SequenceDenseColumn = _unbuilt("tf.__internal__.feature_column.SequenceDenseColumn", _LAYERS)
@@ -56,7 +62,15 @@ EmbeddingAdagrad, EmbeddingAdam, EmbeddingFTRL, EmbeddingSGD, FeatureConfig, Tab
 )
 TPUEmbeddingV0 = _unbuilt(_EMBEDDING + "TPUEmbeddingV0", _LOOKUP)
 TPUEmbeddingForServing = _unbuilt(_EMBEDDING + "TPUEmbeddingForServing", _LOOKUP)
-EmbeddingFeature = _unbuilt("tf.tpu.experimental.HardwareFeature.EmbeddingFeature", _LOOKUP)
+
+
+class EmbeddingFeature(enum.Enum):
+    """Kinds of hardware that TPUs have for embeddings. Source: tf.tpu.experimental.HardwareFeature.EmbeddingFeature."""
+
+    UNSUPPORTED = "UNSUPPORTED"
+    V1 = "V1"
+    V2 = "V2"
+
 
 #: TensorFlow's module of these classes.
 coordinator = types.SimpleNamespace(

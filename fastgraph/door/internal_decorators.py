@@ -13,6 +13,7 @@ from contextlib import contextmanager as contextmanager
 from typing import Any
 
 from fastgraph.core.base.logger import get_logger
+from fastgraph.staging.function import Function
 
 _warned: set[Any] = set()
 _silent = False
@@ -70,10 +71,31 @@ def unwrap(maybe_tf_decorator: object) -> tuple[list[Decorator], Any]:
     """Return (the decorators round a function, outermost first; the function inside)."""
     decorators: list[Decorator] = []
     found: Any = maybe_tf_decorator
-    while isinstance(getattr(found, "_tf_decorator", None), Decorator):
-        decorators.append(found._tf_decorator)
-        found = found._tf_decorator.decorated_target
-    return decorators, found
+    while True:
+        if isinstance(found, Function):
+            decorators.append(Decorator("tf.function", found.python_function))
+        elif isinstance(getattr(found, "_tf_decorator", None), Decorator):
+            decorators.append(found._tf_decorator)
+        else:
+            return decorators, found
+        found = decorators[-1].decorated_target
+
+
+def rewrap(decorator_func: Any, previous_target: object, new_target: Callable[..., Any]) -> Any:
+    """Put another function in the place of the one inside of decorators, and return what is outermost.
+
+    Without decorators that is the new function. Raises ValueError for a Function's, which keeps its own.
+    """
+    innermost = None
+    found: Any = decorator_func
+    while found is not previous_target:
+        if not isinstance(getattr(found, "_tf_decorator", None), Decorator):
+            raise ValueError(f"{found!r} is no decorator's function with {previous_target!r} inside")
+        innermost, found = found, found._tf_decorator.decorated_target
+    if innermost is None:
+        return new_target
+    innermost._tf_decorator.decorated_target = innermost.__wrapped__ = new_target
+    return decorator_func
 
 
 def _warn(key: object, text: str, *words: Any) -> None:

@@ -22,6 +22,8 @@ from fastgraph.errors import NotBuiltError, NotBuiltImportError
 API_LEVEL = fastgraph.__version__.partition("+")[0]
 #: Short names of modules of Keras's.
 _OF_KERAS = ("initializers", "losses", "metrics", "optimizers")
+#: Names of tf.version's that `tensorflow` has itself.
+_OF_VERSION = {"__git_version__": "GIT_VERSION", "__compiler_version__": "COMPILER_VERSION"}
 _fronts: dict[str, Front] = {}
 
 
@@ -49,6 +51,25 @@ class Front(types.ModuleType):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return importlib.import_module, (self.__name__,)
+
+
+class OldKeras(Front):
+    """A module of the old copy of Keras inside TensorFlow: what is public now, then what Keras's own sources have."""
+
+    def __init__(self, path: str, public: types.ModuleType | None, source: types.ModuleType | None) -> None:
+        super().__init__(path)
+        self._public, self._source = public, source
+
+    def __getattr__(self, name: str) -> Any:
+        for module in (self._public, self._source):
+            if hasattr(module, name):
+                return getattr(module, name)
+        if name.startswith("__") or (found := _import(f"{getattr(self._source, '__name__', '')}.{name}")) is None:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return found
+
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(self._public), *dir(self._source)})
 
 
 def front(path: str) -> Front:
@@ -90,7 +111,9 @@ def find(full: str) -> types.ModuleType | None:
         return _import(keras_root().replace("_v2", "_v1") + path.removeprefix("compat.v1.keras"))
     if _is_inner_keras(path):
         root, inner = keras_root(), path.removeprefix("python.keras")
-        return _import(root + inner) or _import(f"{root.partition('.')[0]}.src{inner}")
+        public, source = _import(root + inner), _import(f"{root.partition('.')[0]}.src{inner}")
+        both = inner and public is not None and source is not None
+        return OldKeras(path, public, source) if both else public or source
     may_be_there(full)
     if path in public_names.NAMESPACES or path in public_names.FILES:
         return importlib.import_module(f"fastgraph.{path}")
@@ -100,7 +123,8 @@ def find(full: str) -> types.ModuleType | None:
 def _is_inner_keras(path: str) -> bool:
     """Return whether a path is in the old copy of Keras inside TensorFlow: what tf.keras is stands for it.
 
-    For modules that are not public there (`engine.base_layer`) those of Keras's own sources do, where they still are.
+    For modules and names that are not public there (`engine.base_layer`, `utils.np_utils`) those of Keras's own
+    sources do, where they still are.
     """
     return f"{path}.".startswith("python.keras.")
 
@@ -146,6 +170,8 @@ def _import(full: str) -> types.ModuleType | None:
 def lookup(path: str, name: str) -> Any:
     """Return what `name` is in the module of a path. Raises AttributeError, NotBuiltError where TensorFlow has it."""
     dotted = f"{path}.{name}" if path else name
+    if not path and name in _OF_VERSION:
+        return getattr(fastgraph.version, _OF_VERSION[name])
     if name.startswith("__") and name.endswith("__") and name not in ("__internal__", "__operators__", "__version__"):
         raise AttributeError(f"module 'tensorflow{path and '.' + path}' has no attribute {name!r}")
     if not path and name == "__version__":

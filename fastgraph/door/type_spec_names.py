@@ -6,11 +6,14 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import fastgraph
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
-from fastgraph.core.base.type_specs import TypeSpec, takes_in
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec, takes_in
+from fastgraph.core.conversion import TensorLike
 
 #: The classes by the names that TensorFlow registers them under.
 NAMES = (
@@ -154,3 +157,68 @@ def convert_variables_to_tensors(values: Any) -> Any:
         return leaf if own is None else own()
 
     return fastgraph.nest.map_structure(converted, values)
+
+
+class BoundedTensorSpec(TensorSpec):
+    """A TensorSpec with the least and the greatest number that its elements may be, each in a shape that broadcasts.
+
+    Raises ValueError for bounds that are None or do not fit the shape. Source: TensorFlow's inner tensor_spec.
+    """
+
+    __slots__ = ("_maximum", "_minimum")
+
+    def __init__(
+        self, shape: ShapeLike, dtype: DTypeLike, minimum: TensorLike, maximum: TensorLike, name: str | None = None
+    ) -> None:
+        super().__init__(shape, dtype, name)
+        self._minimum, self._maximum = self._bound("minimum", minimum), self._bound("maximum", maximum)
+
+    def _bound(self, what: str, given: Any) -> Any:
+        if given is None:
+            raise ValueError(f"`{what}` can not be None.")
+        bound = np.array(given, self.dtype.as_numpy_dtype)
+        try:
+            fastgraph.broadcast_static_shape(TensorShape(bound.shape), self.shape)
+        except ValueError:
+            raise ValueError(f"`{what}` {given} is not compatible with shape {self.shape}.") from None
+        bound.setflags(write=False)
+        return bound
+
+    @classmethod
+    def from_spec(cls, spec: Any) -> BoundedTensorSpec:  # type: ignore[override]
+        """Return a spec with the bounds of `spec` or, where it has none, the dtype's."""
+        least, most = (getattr(spec, f"{each}imum", getattr(spec.dtype, each, None)) for each in ("min", "max"))
+        return cls(spec.shape, spec.dtype, least, most, spec.name)  # type: ignore[arg-type]  # None is refused
+
+    @property
+    def minimum(self) -> Any:
+        """The least number, an array that cannot be written."""
+        return self._minimum
+
+    @property
+    def maximum(self) -> Any:
+        """The greatest number, an array that cannot be written."""
+        return self._maximum
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype, self._minimum, self._maximum, self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BoundedTensorSpec, self._serialize()
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, BoundedTensorSpec)
+            and super().__eq__(other)
+            and np.allclose(self._minimum, other._minimum)
+            and np.allclose(self._maximum, other._maximum)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype, self.name))
+
+    def __repr__(self) -> str:
+        return (
+            f"BoundedTensorSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r}, "
+            f"minimum={self._minimum!r}, maximum={self._maximum!r})"
+        )

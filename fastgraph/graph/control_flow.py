@@ -93,7 +93,7 @@ def smart_cond(
 
 
 def _branching(
-    pred: TensorLike, functions: tuple[Any, Any], scope: str, names: tuple[str, str], *, index: TensorLike | None = None
+    pred: Tensor, functions: tuple[Any, Any], scope: str, names: tuple[str, str], *, index: TensorLike | None = None
 ) -> Any:
     """Trace the two functions as the branches of a node of this name, and return its result.
 
@@ -101,11 +101,13 @@ def _branching(
     """
     trace = current_trace()
     functions = tuple([_without_operations(each, pred if index is None else index) for each in functions])
+    value = known_value(pred)
+    skipped = (False, False) if value is None else (not value, bool(value))
     known = functions[1]  # the function that is left where the other calls what is being traced
     try:
-        branches = [traced(trace, functions[0], [], subgraph_name(f"{scope}_{names[0]}"), scope)]
+        branches = [traced(trace, functions[0], [], subgraph_name(f"{scope}_{names[0]}"), scope, skipped[0])]
         known = functions[0]
-        branches.append(traced(trace, functions[1], [], subgraph_name(f"{scope}_{names[1]}"), scope))
+        branches.append(traced(trace, functions[1], [], subgraph_name(f"{scope}_{names[1]}"), scope, skipped[1]))
     except Unknown as unknown:
         unknown.left_out()
         return converted(known())

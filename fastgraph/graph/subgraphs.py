@@ -33,13 +33,16 @@ def subgraph_name(what: str) -> str:
 
 
 def traced(
-    outer: GraphTrace, function: Callable[..., Any], own: Sequence[tuple[Aval, str]], name: str, within: str = ""
-) -> tuple[GraphTrace, Any]:
+    outer: GraphTrace, function: Callable[..., Any], own: Sequence[tuple[Aval, str]], name: str, within: str = "",
+    idle: bool = False,
+) -> tuple[GraphTrace, Any]:  # fmt: skip
     """Trace `function` as a subgraph with inputs `own`; return its trace and its result with symbolic leaves.
 
-    The graph's outputs are the flat tensors of the result. Names begin with `within`, the name of the node to come.
+    The graph's outputs are the flat tensors of the result. Names begin with `within`, the name of the node to come;
+    `idle` says that this branch will not run.
     """
     trace = GraphTrace(name, parent=outer, kind="branch")
+    trace.idle |= idle
     trace.scope = f"{within}/" if within else ""
     outputs: list[Value] = []
     leaves: list[Any] = []
@@ -59,12 +62,13 @@ def traced(
     return trace, result
 
 
-def opened(outer: GraphTrace, block: Callable[[], Any], name: str, within: str) -> tuple[GraphTrace, Any]:
+def opened(outer: GraphTrace, block: Callable[[], Any], name: str, within: str, idle: bool) -> tuple[GraphTrace, Any]:
     """Trace `block` as a subgraph without inputs of its own; return its trace, to be `closed`, and its result.
 
-    Names begin with `within`, the name of the node to come.
+    Names begin with `within`, the name of the node to come; `idle` says that this branch will not run.
     """
     trace = GraphTrace(name, parent=outer, kind="branch")
+    trace.idle |= idle
     trace.scope = f"{within}/"
     with entering(trace):
         return trace, block()

@@ -98,6 +98,7 @@ class GraphTrace(Trace):
         self.spare_generators: list[Any] = []  # of an earlier trace of the same function, for its random ops
         self.initial_values: Any = None  # of a function, while it is traced: of the Variables that it makes
         self.sealed = False
+        self.idle: bool = parent is not None and parent.idle  # a branch that is known not to run
         self.node_name: str | None = None  # what the next node is to be called, where an op was given a name
         self.scope = ""  # the prefix of the names of its nodes
         self._unnamed = False  # whether there are nodes that wait for the name of what takes them
@@ -321,7 +322,8 @@ class GraphTrace(Trace):
             return node.outputs[0]
         name = "resource" if is_cell else tensor.name.partition(":")[0] if isinstance(tensor, SymbolicTensor) else ""
         attrs = {"dtype": aval.dtype, "shape": aval.shape, "name": name}
-        known = aval if self.kind == "branch" else aval.without_value()  # a branch has one place, where that is known
+        # A branch has one place, where values are known; they may not fit one that does not run.
+        known = aval if self.kind == "branch" and not self.idle else aval.without_value()
         node = self.graph.add(PLACEHOLDER, (), attrs, avals=(known,), name=UNNAMED)
         value = node.outputs[0]
         self._unnamed = True

@@ -61,6 +61,8 @@ def _bincount(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     rank = values.shape.rank
     if rank is None:
         raise NotFoundError(None, None, f"Node '{name}': counts of a tensor of unknown rank have no equal here")
+    if rank > 2:
+        raise invalid(f"Shape must be at most rank 2 but is rank {rank}", "DenseBincount")
     binary = attrs.get("binary_output", False)
     has_weights = weights.shape.num_elements() != 0 and not binary  # whether a number is there has none
     return public_function("math.bincount")(

@@ -40,6 +40,10 @@ _OF_USERS = 15  # an extension type's, by the name that its class has registered
 # Reading
 
 
+#: The message of a structure.
+StructuredValue = KINDS["StructuredValue"]
+
+
 def decoded(message: Message) -> Any:
     """Return what a StructuredValue says. Raises NotFoundError for specs of classes that have no equal here.
 

@@ -83,6 +83,23 @@ class FunctionSpec(inspect.Signature):
         kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         return [each.name for each in self.parameters.values() if each.kind in kinds]
 
+    @property
+    def default_values(self) -> dict[str, Any]:
+        """The values of the parameters that may be left out."""
+        return {each.name: each.default for each in self.parameters.values() if each.default is not each.empty}
+
+    @property
+    def fullargspec(self) -> inspect.FullArgSpec:
+        """The parameters as inspect.getfullargspec gives them, without annotations."""
+        named = {each.kind: each.name for each in self.parameters.values()}
+        only = [each.name for each in self.parameters.values() if each.kind is each.KEYWORD_ONLY]
+        defaults = self.default_values
+        return inspect.FullArgSpec(
+            self.arg_names, named.get(inspect.Parameter.VAR_POSITIONAL), named.get(inspect.Parameter.VAR_KEYWORD),
+            tuple([defaults[name] for name in self.arg_names if name in defaults]) or None, only,
+            {name: defaults[name] for name in only if name in defaults} or None, {},
+        )  # fmt: skip
+
 
 class Function(MethodCall):
     """A Python function that is traced into graphs. Source: tf.types.experimental.PolymorphicFunction.
@@ -165,6 +182,15 @@ class Function(MethodCall):
         detector = getattr(self, "_detector", None)
         if detector is not None:
             detector.freed(self._calls - self._calls_seen)
+
+    def _decorate(self, decorator: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Put a decorator round the Python function, as modules do with their methods.
+
+        Raises ValueError after the first trace.
+        """
+        if self._n_traces:
+            raise ValueError("Functions cannot be decorated after they have been traced.")
+        self.__init__(decorator(self._python_function), **self._options)  # type: ignore[misc]  # as if made of that
 
     # -- what it is
 

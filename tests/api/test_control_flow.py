@@ -468,3 +468,37 @@ def test_an_eager_predicate_is_the_tensor_that_it_stands_for(pred, wanted) -> No
         else:
             with pytest.raises(wanted):
                 call()
+
+
+_WIDENED = {
+    "pad": lambda x, k, n: fg.pad(x, [[0, k - n], [0, 0]]),
+    "zeros": lambda x, k, n: fg.concat([x, fg.zeros([k - n, 2])], 0),
+    "fill": lambda x, k, n: fg.concat([x, fg.fill([k - n, 2], 0.0)], 0),
+    "tile": lambda x, k, n: fg.concat([x, fg.tile([[0.0, 0.0]], [k - n, 1])], 0),
+    "repeat": lambda x, k, n: fg.concat([x, fg.repeat([[0.0, 0.0]], k - n, axis=0)], 0),
+    "broadcast": lambda x, k, n: fg.concat([x, fg.broadcast_to([[0.0, 0.0]], [k - n, 2])], 0),
+}
+
+
+@pytest.mark.parametrize("how", _WIDENED)
+def test_a_branch_that_will_not_run_need_not_fit(how):
+    widen, x = _WIDENED[how], fg.ones((6, 2))
+
+    def by_cond(x, k, n):
+        return fg.cond(n < k, lambda: widen(x, k, n), lambda: x[:k])
+
+    def by_case(x, k, n):
+        return fg.switch_case(fg.cast(n < k, "int32"), [lambda: x[:k], lambda: widen(x, k, n)])
+
+    def by_if(x, k, n):
+        if n < k:
+            if n < k + 1:
+                x = widen(x, k, n)
+        else:
+            x = x[:k]
+        return x
+
+    for function in (by_cond, by_case, by_if):
+        for k, expected in ((4, 8.0), (8, 12.0)):
+            whole = fg.function(lambda x, k=k, function=function: function(x, k, fg.shape(x)[0]))(x)
+            assert whole.shape == (k, 2) and fg.reduce_sum(whole).numpy() == expected

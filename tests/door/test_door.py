@@ -631,6 +631,8 @@ def test_tests_and_layers_written_in_terms_of_tensorflows_modules(tmp_path: Path
         from tensorflow.python.eager import backprop, def_function
         from tensorflow.python.framework import constant_op, dtypes, errors, ops, tensor_util, test_util
         from tensorflow.python.keras.layers import Dense
+        from tensorflow.python.keras import layers as keras_layers
+        from tensorflow.python.keras.utils import numerical_utils, to_categorical
         from tensorflow.python.lib.io import file_io
         from tensorflow.python.ops import array_ops, check_ops, init_ops, math_ops, nn_ops, random_ops, variables
         from tensorflow.python.platform import test
@@ -655,6 +657,7 @@ def test_tests_and_layers_written_in_terms_of_tensorflows_modules(tmp_path: Path
         file_io.write_string_to_file("FILE", "text")
         print(file_io.read_file_to_string("FILE"), file_io.file_exists("FILE"), file_io.FileIO("FILE", "rb").read())
         print(issubclass(collections_abc.Sequence, collections_abc.Sized), Dense(2)(x).shape)
+        print(numerical_utils.to_categorical([1]).shape == to_categorical([1]).shape, "Dense" in dir(keras_layers))
         done = unittest.main(argv=["x"], exit=False, verbosity=0).result
         print(done.testsRun, len(done.skipped), len(done.errors) + len(done.failures), test.TestCase is not None)
         """).replace("FILE", str(tmp_path / "file"))
@@ -666,5 +669,6 @@ def test_tests_and_layers_written_in_terms_of_tensorflows_modules(tmp_path: Path
         "CPU b'x' [1]",
         "text True b'text'",
         "True (1, 2)",
+        "True True",
         "3 2 0 True",  # test_session is skipped too
     ], done.stdout + done.stderr

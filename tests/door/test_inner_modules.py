@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import pickle
+import sys
+import types
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -116,3 +121,191 @@ def test_orthogonal_rows() -> None:
 def test_rows_of_split_strings_are_as_many_as_the_strings() -> None:
     parts = fg.function(lambda: fg.strings.split(fg.constant(["a b", "c"]))).get_concrete_function().structured_outputs
     assert parts.shape.as_list() == [2, None]
+
+
+def inner(path: str, name: str) -> Any:
+    return modules.lookup(f"python.{path}", name)
+
+
+def of_matrices(name: str) -> Any:
+    return inner("ops.linalg.sparse.sparse", name)
+
+
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_sparse_matrices_multiply(batch: tuple[int, ...], rng: np.random.Generator) -> None:
+    a, b = (rng.normal(size=(*batch, *s)) * (rng.random((*batch, *s)) > 0.5) for s in ((3, 4), (4, 5)))
+    dense = rng.normal(size=(*batch, 4, 5))
+    made, matmul = of_matrices("CSRSparseMatrix"), of_matrices("matmul")
+    left, right = made(fg.constant(a)), made(fg.sparse.from_dense(b))
+
+    def turned(x: Any) -> Any:
+        return np.swapaxes(x, -1, -2)
+
+    assert np.allclose(left.to_dense(), a) and left.shape == a.shape and left.dtype == fg.float64
+    assert np.allclose(matmul(left, right).to_dense(), a @ b) and np.allclose(matmul(left, dense), a @ dense)
+    assert np.allclose(matmul(dense, left, transpose_a=True, adjoint_b=True), turned(dense) @ turned(a))
+    assert np.allclose(matmul(right, left, True, True).to_dense(), turned(b) @ turned(a))
+    assert np.array_equal(left.nnz(), np.count_nonzero(a, axis=(-2, -1)))
+    assert np.array_equal(left.sorted_indices().to_sparse_tensor().indices, np.argwhere(a))
+    x = fg.constant(a)
+    with fg.GradientTape() as tape:
+        tape.watch(x)
+        loss = fg.reduce_sum(fg.function(lambda x: matmul(made(x), dense))(x))
+    gradient = np.broadcast_to(dense.sum(-1)[..., None, :], a.shape)
+    assert np.allclose(tape.gradient(loss, x), np.where(a != 0, gradient, 0))
+
+
+def test_sparse_matrices_refuse_what_does_not_fit() -> None:
+    made, matmul = of_matrices("CSRSparseMatrix"), of_matrices("matmul")
+    assert made(fg.constant([[1.0, 0.0]]), indices=[[0, 1]]).nnz().numpy() == 1
+    for wrong in ([1.0], np.zeros((1, 1, 1, 1))):
+        with pytest.raises(fg.errors.InvalidArgumentError, match="must have rank == 2 or 3"):
+            made(fg.constant(wrong))
+    with pytest.raises(ValueError, match="indices must be None"):
+        made(fg.sparse.eye(2), indices=[[0, 0]])
+    with pytest.raises(fg.errors.InvalidArgumentError, match="Only one of adjoint_a and transpose_a"):
+        matmul(made(fg.eye(2)), fg.eye(2), transpose_a=True, adjoint_a=True)
+    with pytest.raises(fg.errors.InvalidArgumentError, match="do not multiply"):
+        matmul(made(fg.eye(2)), made(fg.eye(3)))
+
+
+def test_decorators_of_functions_are_seen_and_changed() -> None:
+    unwrap, rewrap, decorate = (inner("util.tf_decorator", name) for name in ("unwrap", "rewrap", "make_decorator"))
+
+    def plain(x: int) -> int:
+        return x
+
+    function = fg.function(plain)
+    decorators, found = unwrap(function)
+    assert found is plain and [each.decorator_name for each in decorators] == ["tf.function"]
+    outer = decorate(plain, lambda x: plain(x) + 1, "more")
+    assert unwrap(outer)[1] is plain and rewrap(outer, plain, abs) is outer and unwrap(outer)[1] is abs
+    assert rewrap(plain, plain, abs) is abs
+    with pytest.raises(ValueError, match="is no decorator's function"):
+        rewrap(plain, abs, abs)
+
+
+def test_a_function_is_decorated_before_its_first_trace() -> None:
+    function = fg.function(lambda x: x, autograph=False)
+    function._decorate(lambda inside: lambda x: inside(x) + 1)
+    assert function(fg.constant(1)).numpy() == 2 and not function._options["autograph"]
+    with pytest.raises(ValueError, match="cannot be decorated after they have been traced"):
+        function._decorate(lambda inside: inside)
+
+
+def test_a_functions_parameters_in_full() -> None:
+    def plain(a: int, b: int = 2, *rest: int, c: int, d: int = 4, **more: int) -> None: ...
+
+    said = fg.function(plain).function_spec
+    assert tuple(said.fullargspec) == (["a", "b"], "rest", "more", (2,), ["c", "d"], {"d": 4}, {})
+    assert said.default_values == {"b": 2, "d": 4}
+    assert fg.function(lambda: 1).function_spec.fullargspec.defaults is None
+    assert fg.device("CPU:0")._device_name == "CPU:0"
+
+
+def test_parameters_and_names_of_functions() -> None:
+    class Callable_:
+        def __call__(self, x: int, y: int) -> None: ...
+
+        def method(self, z: int, **more: int) -> None: ...
+
+    args, name, code = (inner("util.function_utils", each) for each in ("fn_args", "get_func_name", "get_func_code"))
+    kwargs = inner("util.function_utils", "has_kwargs")
+    partial = functools.partial(Callable_(), 1)
+    assert args(lambda a, b=1: a) == ("a", "b") and args(Callable_()) == ("x", "y") == args(Callable_().__call__)
+    assert args(partial) == ("y",) and args(Callable_().method) == ("z",)
+    assert args(functools.partial(Callable_.method, z=1)) == ("self",)
+    assert kwargs(Callable_().method) and not kwargs(lambda x: x)
+    assert name(args) == "fn_args" and name(partial).endswith("Callable_'>") and code(args) is args.__code__
+    for function in (name, code):
+        with pytest.raises(ValueError, match="must be a callable"):
+            function(1)
+    with pytest.raises(TypeError, match="should be a callable"):
+        kwargs(1)
+
+
+def test_names_of_a_module_are_hidden_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    hide, show = (inner("util.all_util", f"{each}_undocumented") for each in ("remove", "reveal"))
+    module: Any = types.ModuleType("some_module", "Words.\n@@kept\n@@not_there")
+    module.kept, module.allowed, module.gone, module._private, module.os = 1, 2, 3, 4, 5
+    monkeypatch.setitem(sys.modules, "some_module", module)
+    hide("some_module", ["allowed"])
+    assert [hasattr(module, each) for each in ("kept", "allowed", "gone", "_private", "os")] == [1, 1, 0, 1, 1]
+    show("some_module.gone")
+    assert module.gone == 3
+    with pytest.raises(LookupError, match="is not a hidden symbol"):
+        show("some_module.kept")
+
+
+def test_files_beside_a_module() -> None:
+    path, folder, load = (
+        inner("platform.resource_loader", each)
+        for each in ("get_path_to_datafile", "get_data_files_path", "load_resource")
+    )
+    assert path("x.txt") == str(Path(__file__).parent / "x.txt") and folder() == str(Path(__file__).parent)
+    assert load(Path(__file__).name).startswith(b'"""Modules of')
+
+
+def test_ragged_conversions_and_weights() -> None:
+    make, fill = (inner("ops.ragged.ragged_conversion_ops", each) for each in ("from_tensor", "to_tensor"))
+    ragged = make([[1, 0], [2, 3]], padding=0)
+    assert ragged.to_list() == [[1], [2, 3]] and make(ragged) is ragged
+    assert fill(ragged, 9).numpy().tolist() == [[1, 9], [2, 3]] and fill([1]).numpy().tolist() == [1]
+    fits = inner("ops.weights_broadcast_ops", "assert_broadcastable")
+    fits([[1.0]], [[1.0, 2.0]])
+    with pytest.raises(ValueError, match="can not be broadcast"):
+        fits([1.0], [[1.0, 2.0]])
+    with pytest.raises(fg.errors.InvalidArgumentError, match="at most rank 2 but is rank 3"):
+        fg.raw_ops.DenseBincount(input=[[[1]]], size=3, weights=[[[1.0]]])
+
+
+def test_structures_of_specs_and_features_of_hardware() -> None:
+    encode, decode = (
+        inner("saved_model.nested_structure_coder", f"{each}") for each in ("encode_structure", "decode_proto")
+    )
+    spec = {"a": fg.TensorSpec((2, None), fg.int32, "a"), "b": [None, 3]}
+    message = encode(spec)
+    assert (
+        isinstance(message, modules.lookup("core.protobuf.struct_pb2", "StructuredValue")) and decode(message) == spec
+    )
+    feature = modules.lookup("tpu.experimental.HardwareFeature", "EmbeddingFeature")
+    assert [each.name for each in feature] == ["UNSUPPORTED", "V1", "V2"]
+
+
+def test_specs_with_bounds() -> None:
+    made = inner("framework.tensor_spec", "BoundedTensorSpec")
+    spec = made((2,), fg.float32, 0, [1.0, 2.0], "a")
+    assert repr(spec) == (
+        "BoundedTensorSpec(shape=(2,), dtype=tf.float32, name='a', minimum=array(0., dtype=float32), "
+        "maximum=array([1., 2.], dtype=float32))"
+    )
+    assert isinstance(spec, fg.TensorSpec) and not spec.minimum.flags.writeable
+    same = made((2,), fg.float32, 0, [1.0, 2.0], "a")
+    assert spec == same and hash(spec) == hash(same) and spec == pickle.loads(pickle.dumps(spec))
+    plain = fg.TensorSpec((2,), fg.float32, "a")
+    assert spec != made((2,), fg.float32, 0, [1.0, 3.0], "a") and spec != plain and plain != spec
+    assert made.from_spec(plain).maximum == np.finfo(np.float32).max and made.from_spec(spec) == spec
+    assert spec.is_compatible_with(fg.zeros(2)) and not spec.is_compatible_with(fg.zeros(3))
+    assert fg.function(lambda x: x, input_signature=[spec])(fg.zeros(2)).shape == 2
+    for bounds, text in (((None, 1), "can not be None"), ((0, [1, 2, 3]), "`maximum` .* is not compatible with shape")):
+        with pytest.raises(ValueError, match=text):
+            made((2,), fg.float32, *bounds)
+
+
+def test_versions_are_names_of_tensorflow_itself() -> None:
+    assert modules.lookup("", "__git_version__") == fg.version.GIT_VERSION
+    assert modules.lookup("", "__compiler_version__") == fg.version.COMPILER_VERSION
+
+
+def test_sessions_can_be_named_and_not_made() -> None:
+    for path, name in (("compat.v1", "Session"), ("compat.v1.train", "Saver"), ("compat.v1.train", "SessionRunHook")):
+        found = modules.lookup(path, name)
+        assert not isinstance(1, found) and isinstance(found | None, types.UnionType)
+        with pytest.raises(fg.errors.NotBuiltError, match=f"tf.{path}.{name} is not built. Use "):
+            found()
+
+    class Hook(modules.lookup("compat.v1.train", "SessionRunHook")):  # type: ignore[misc]
+        pass
+
+    with pytest.raises(fg.errors.NotBuiltError, match="SessionRunHook is not built"):
+        Hook()

@@ -17,6 +17,7 @@ READERS = {
     "door/internal_decorators.py": "decorators are named after who makes them, which programs can only look at",
     "door/internal_inspect.py": "tf_inspect.currentframe, which libraries call themselves",
     "door/internal_logging.py": "messages counted by the line that logs them",
+    "door/internal_modules.py": "files beside the module that asks for them",
     "door/internal_names.py": "the error for an internal name says who asks for it",
     "graph/source_lines.py": "errors of a graph name the lines that made a node",
     "graph/symbolic_tensor.py": "the error names the function that AutoGraph has not converted, and why",

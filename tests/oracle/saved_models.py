@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import tests.oracle.saved_model_datasets  # fills DATASETS
-import tests.oracle.saved_model_gradients  # noqa: F401  # fills it, too
+import tests.oracle.saved_model_gradients  # fills it, too
 from tests.oracle.saved_model_cases import CASES, DATASETS, KERAS, Case
 
 with contextlib.suppress(ImportError):

@@ -12,6 +12,7 @@ from fastgraph.graph.recursive_calls import Unknown
 from fastgraph.graph.subgraphs import closed, make_cond, opened, subgraph_name
 from fastgraph.graph.trace import GraphTrace, reserved
 from fastgraph.graphdef.graph_view import Operation
+from fastgraph.ops.arguments import known_value
 from fastgraph.staging.autograph.block_state import Join, begun, is_part, is_undefined, of_states, output_of, without
 from fastgraph.staging.autograph.conditional_lists import chosen
 from fastgraph.staging.autograph.container_changes import (
@@ -119,11 +120,15 @@ def _branches(
                 replace(found.container, found.before)
         return values, held
 
+    decided = known_value(pred)
+    idle, other_idle = (False, False) if decided is None else (not decided, bool(decided))
     known = orelse  # the block that is left where the other calls what is being traced
     try:
-        then_trace, (main, held_main) = opened(outer, lambda: run(body), subgraph_name(f"{scope}_true"), scope)
+        then_trace, (main, held_main) = opened(outer, lambda: run(body), subgraph_name(f"{scope}_true"), scope, idle)
         known = body
-        else_trace, (other, held_other) = opened(outer, lambda: run(orelse), subgraph_name(f"{scope}_false"), scope)
+        else_trace, (other, held_other) = opened(
+            outer, lambda: run(orelse), subgraph_name(f"{scope}_false"), scope, other_idle
+        )
     except (Unknown, Exception) as error:
         if isinstance(error, Unknown):
             error.left_out()
