@@ -46,7 +46,7 @@ from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import boolean_mask, gather, where
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import reshape, shape
-from fastgraph.ops.partitions import dynamic_partition
+from fastgraph.ops.dynamic_partition import dynamic_partition
 from fastgraph.ops.reduction import reduce_all, reduce_max, reduce_sum
 from fastgraph.ops.runtime_assertions import assert_equal, ensure_shape
 from fastgraph.ops.scatter import gather_nd, tensor_scatter_update_p

@@ -10,9 +10,9 @@ The modules by theme:
 - Creating: creation, tiling, padding.
 - Elements: elementwise, rounding, exponentials, division, comparison, complex_numbers, activations, special_functions,
   bessel, incomplete_gamma, fake_quantization, quantize_dequantize.
-- Shapes and places: movement, broadcasting, joining, joining_primitives, slicing, indexing, index_policies,
+- Shapes and places: movement, broadcasting, joining, joining_primitives, slicing, indexing, bad_indices_policy,
   gathering, one_hot, scatter, slice_accumulation, array_ops, space_to_batch, tensor_lists.
-- Along axes: reduction, arg_reduction, scans, segments, sorting, counting, partitions.
+- Along axes: reduction, arg_reduction, scans, segments, sorting, counting, dynamic_partition.
 - Products: matmul, einsum.
 - Matrices: matrix_algebra, matrix_diagonals, matrix_transposes, factorizations, svd_and_eigen, linear_solvers,
   factored_solvers, tridiagonal, banded_solvers, matrix_functions, single_precision_lapack.

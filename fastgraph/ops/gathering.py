@@ -15,7 +15,7 @@ import numpy as np
 from fastgraph.core.base.dtype import bool_, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.native import array_loops
+from fastgraph.core.native import array_kernels
 from fastgraph.core.op_errors import MAX_RANK, rank_too_large
 from fastgraph.core.tensor import Tensor, bind, get_slot
 from fastgraph.ops.arguments import are_known, as_tensor, index_vector, known_axis, named, whole
@@ -199,7 +199,7 @@ def combine_at(how: str, result: Array, where: Sequence[Array], updates: Array) 
         ids = ids * n + each.reshape(-1)
     rows = result.reshape((math.prod(result.shape[:depth]), inner))
     updates = np.ascontiguousarray(updates).reshape((len(ids), inner))
-    if array_loops.combine(how, rows, np.ascontiguousarray(ids), updates):
+    if array_kernels.combine(how, rows, np.ascontiguousarray(ids), updates):
         return
     kept = ids >= 0
     if not kept.all():

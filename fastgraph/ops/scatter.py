@@ -35,7 +35,7 @@ from fastgraph.ops.families import (
     validated,
 )
 from fastgraph.ops.gathering import combine_at, dim
-from fastgraph.ops.index_policies import gathered, ignored, within
+from fastgraph.ops.bad_indices_policy import gathered, ignored, within
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import reshape, shape, shape_of_value
 from fastgraph.ops.precise_sums import HALF, is_half

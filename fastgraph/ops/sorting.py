@@ -14,7 +14,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float64, int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike, unsupported
-from fastgraph.core.native import array_loops
+from fastgraph.core.native import array_kernels
 from fastgraph.core.tensor import Tensor, class_has
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, has_dtype, index_list, known_value, named, of_dtypes, static_int
@@ -371,7 +371,7 @@ def unique_p(x: Array, *, out_idx: DType) -> Any:
         raise invalid("unique expects a 1D vector.")
     index = out_idx.numpy_dtype
     if x.dtype == object:  # NumPy sorts no bytes of Python
-        numbers = array_loops.StringNumbers()
+        numbers = array_kernels.StringNumbers()
         where = numbers.numbers(np.ascontiguousarray(x), True)
         found = numbers.words()
         return found, where.astype(index), np.bincount(where, minlength=len(found)).astype(index)
@@ -384,7 +384,7 @@ def unique_p(x: Array, *, out_idx: DType) -> Any:
         rank[order] = np.arange(len(order))
         first, counts, where = at[order], counts[order], rank[inverse.reshape(-1)]
     else:
-        first, counts, where = array_loops.unique(_as_words(x))
+        first, counts, where = array_kernels.unique(_as_words(x))
     return x[first], where.astype(index, copy=False), counts.astype(index)
 
 

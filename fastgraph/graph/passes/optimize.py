@@ -23,7 +23,7 @@ from fastgraph.graph.passes.loop_accumulators import accumulate
 from fastgraph.graph.passes.loop_duplicates import merge_duplicates
 from fastgraph.graph.passes.loop_invariants import hoist, move_out
 from fastgraph.graph.passes.rewriter import Application, Rebuild, Row, Rule, compile_row, exactly
-from fastgraph.graph.passes.stack_components import take_apart
+from fastgraph.graph.passes.scalar_replacement import take_apart
 from fastgraph.graph.structural_ops import CONST
 
 Pass = Callable[[Graph], Graph]

@@ -1,6 +1,6 @@
 """Datasets as TensorFlow's operations: one function for each way in which a dataset is made.
 
-Rule: one row of WRITERS each; what takes rows apart or batches them is in dataset_elements.py.
+Rule: one row of WRITERS each; what takes rows apart or batches them is in export_elements.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fastgraph.core.base.dtype import string
 from fastgraph.data import (
     checked_elements,
     csv_files,
-    dataset_elements,
+    export_elements,
     element_functions,
     grouping,
     record_datasets,
@@ -26,8 +26,8 @@ from fastgraph.data import (
     windows,
 )
 from fastgraph.data.dataset_base import made
-from fastgraph.data.dataset_elements import of_tensors_alone
-from fastgraph.data.dataset_writer import WRITERS, Attrs, Unwritten, Writer, element_types, types_of_spec
+from fastgraph.data.export_elements import of_tensors_alone
+from fastgraph.data.dataset_exporter import WRITERS, Attrs, Unwritten, Writer, element_types, types_of_spec
 from fastgraph.data.element_functions import Mapped
 from fastgraph.graph.ir import Value
 from fastgraph.graphdef.op_table import Dims, types_of
@@ -202,9 +202,9 @@ WRITERS.update({
     shuffling.Random: _random,
     shuffling.Shuffle: _shuffle,
     sources.Range: _range,
-    sources.Slices: dataset_elements.slices,
+    sources.Slices: export_elements.slices,
     sources.Tensors: _tensors,
-    transformations.Batch: dataset_elements.batch,
+    transformations.Batch: export_elements.batch,
     transformations.Cache: _cache,
     transformations.Concatenate: _concatenate,
     transformations.Enumerate: _enumerate,
@@ -214,11 +214,11 @@ WRITERS.update({
     transformations.Shard: _counted("ShardDataset", "shards", "index"),
     transformations.Skip: _counted("SkipDataset", "count"),
     transformations.Take: _counted("TakeDataset", "count"),
-    transformations.Unbatch: dataset_elements.unbatch,
+    transformations.Unbatch: export_elements.unbatch,
     transformations.WithOptions: lambda writer, source: writer.dataset(source.source),
     transformations.Zip: _zip,
     windows.Directed: _directed,
     windows.PaddedBatch: of_tensors_alone(_padded),
-    windows.RaggedRows: dataset_elements.ragged_rows,
+    windows.RaggedRows: export_elements.ragged_rows,
     windows.Window: of_tensors_alone(_window),
 })  # fmt: skip
