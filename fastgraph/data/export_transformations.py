@@ -16,8 +16,8 @@ from fastgraph.core.base.dtype import string
 from fastgraph.data import (
     checked_elements,
     csv_files,
-    export_elements,
     element_functions,
+    export_elements,
     grouping,
     record_datasets,
     shuffling,
@@ -26,9 +26,9 @@ from fastgraph.data import (
     windows,
 )
 from fastgraph.data.dataset_base import made
-from fastgraph.data.export_elements import of_tensors_alone
 from fastgraph.data.dataset_exporter import WRITERS, Attrs, Unwritten, Writer, element_types, types_of_spec
 from fastgraph.data.element_functions import Mapped
+from fastgraph.data.export_elements import of_tensors_alone
 from fastgraph.graph.ir import Value
 from fastgraph.graphdef.op_table import Dims, types_of
 from fastgraph.ops.movement import reshape

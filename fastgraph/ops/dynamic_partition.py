@@ -1,19 +1,16 @@
-"""Rows handed out and put together: dynamic_partition, dynamic_stitch; isotonic_regression, collapse_repeated, Sobol
-points, approximate top k.
+"""Rows handed out by numbers and put together again: dynamic_partition, dynamic_stitch.
 
-Rule: only what data decides the size or the order of is a host step.
+Rule: only what data decides the size of is a host step.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, int32
+from fastgraph.core.base.dtype import int32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, current_trace
@@ -23,33 +20,20 @@ from fastgraph.ops.arguments import (
     as_tensor,
     index_vector,
     named,
-    not_allowed,
-    of_dtypes,
-    refused,
     static_int,
     whole,
 )
-from fastgraph.ops.array_ops import sequence_mask
-from fastgraph.ops.comparison import logical_and, not_equal
-from fastgraph.ops.counting import interval
 from fastgraph.ops.creation import range_, zeros
-from fastgraph.ops.deferred_calls import late, late_unless_known
-from fastgraph.ops.elementwise import cast, clip_by_value, ones_like, zeros_like
-from fastgraph.ops.families import Array, canonical_axis, custom, invalid, misuse, public, shape_text
-from fastgraph.ops.gathering import boolean_mask
+from fastgraph.ops.deferred_calls import late
+from fastgraph.ops.elementwise import cast, ones_like, zeros_like
+from fastgraph.ops.families import Array, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.matmul import extents_of
-from fastgraph.ops.movement import reshape, shape, size, transpose_p
+from fastgraph.ops.movement import reshape, shape, size
 from fastgraph.ops.reduction import reduce_max, reduce_sum
-from fastgraph.ops.rounding import floor
-from fastgraph.ops.runtime_checks import checked, of_rank
-from fastgraph.ops.scans import cumsum
 from fastgraph.ops.scatter import scatter_nd, tensor_scatter_update_p
-from fastgraph.ops.sorting import top_k
 
 _COUNTED = "the number of results is data: a pass over all elements decides it"
-
-# ---- partition and stitch -------------------------------------------------------------------------------------------
 
 
 def _infer_partition(data: Aval, partitions: Aval, *, count: int) -> tuple[Aval, ...]:
@@ -178,255 +162,3 @@ def dynamic_stitch(indices: Rows, data: Rows, name: str | None = None) -> Any:
         return nothing
     rows = concat([reshape(v, [-1, *tail]) for v in values], 0)
     return named(name, tensor_scatter_update_p, nothing, reshape(where, [-1, 1]), rows)
-
-
-# ---- isotonic regression --------------------------------------------------------------------------------------------
-
-
-class IsotonicRegression(NamedTuple):
-    """Results of isotonic_regression."""
-
-    output: Tensor
-    segments: Tensor
-
-
-def _falling(row: Array) -> tuple[Array, Array]:
-    """The falling row nearest to `row`, and the number of each element's level: pool adjacent violators."""
-    starts: list[int] = []
-    sums: list[float] = []
-    counts: list[int] = []
-    for i, value in enumerate(row.tolist()):
-        starts.append(i)
-        sums.append(value)
-        counts.append(1)
-        while len(sums) > 1 and sums[-1] * counts[-2] > sums[-2] * counts[-1]:
-            total, n = sums.pop(), counts.pop()
-            starts.pop()
-            sums[-1] += total
-            counts[-1] += n
-    levels = np.repeat(np.arange(len(sums)), counts)
-    means = np.array([s / n for s, n in zip(sums, counts, strict=True)])
-    return means[levels] if len(sums) else row.astype(np.float64), levels
-
-
-def _rows(x: Array) -> Array:
-    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
-
-
-@custom(
-    op="IsotonicRegression",
-    infer=lambda x: (Aval(x.dtype, x.shape), Aval(as_dtype("int32"), x.shape)),
-    n_outputs=2,
-    dtypes="floating",
-    vjp=dict(x=lambda dys, outs: None if dys[0] is None else isotonic_grad(dys[0], outs[1])),
-    samples=lambda: [
-        ((np.array(v).astype(t),), {})
-        for t in ("float32", "float64")
-        for v in ([3.0, 1.0, 2.5, 5.0], [[1.0, 2.0, 0.5], [0.25, 0.5, 0.125]], np.zeros([2, 0]), [1.5])
-    ],
-    reason="which elements share a level depends on data, one after the other",
-)
-def isotonic_p(x: Array) -> Any:
-    """The falling rows nearest to x's, by least squares, and the number of each element's level. f[*s, n] -> f, i32."""
-    wide = _rows(x.astype(np.float64))
-    output, levels = np.empty_like(wide), np.empty(wide.shape, np.int32)
-    for i, row in enumerate(wide):
-        output[i], levels[i] = _falling(row)
-    return output.reshape(x.shape).astype(x.dtype), levels.reshape(x.shape)
-
-
-@custom(
-    op="IsotonicRegressionGrad",
-    infer=lambda dy, segments: Aval(dy.dtype, dy.shape),
-    groups=("T", "int32"),
-    dtypes="floating",
-    vjp=dict(dy=lambda dy, segments: isotonic_grad(dy, segments)),
-    samples=lambda: [((np.array([[1.0, 2.0, 4.0, 3.0]]), np.array([[0, 1, 1, 2]], np.int32)), {})],
-    reason="which elements share a level depends on data, one after the other",
-)
-def isotonic_grad(dy: Array, segments: Array) -> Any:
-    """The mean of dy over the elements of each level. f[*s, n], i32[*s, n] -> f[*s, n]."""
-    rows, levels = _rows(dy.astype(np.float64)), _rows(segments)
-    result = np.empty_like(rows)
-    for i, (row, level) in enumerate(zip(rows, levels, strict=True)):
-        result[i] = (np.bincount(level, row) / np.maximum(np.bincount(level), 1))[level] if len(row) else row
-    return result.reshape(dy.shape).astype(dy.dtype)
-
-
-@public("nn.isotonic_regression")
-def isotonic_regression(inputs: TensorLike, decreasing: bool = True, axis: TensorLike = -1) -> IsotonicRegression:
-    """The falling (or rising) numbers along `axis` nearest to inputs, and each element's level. f[*s] -> f, i32[*s].
-
-    Raises: InvalidArgumentError for other dtypes than real ones.
-    Source: Best, Chakravarti and Ubhaya 2000; tf.nn.isotonic_regression.
-    """
-    x = of_dtypes(as_tensor(inputs), "real")
-    if not x.dtype.is_floating:
-        x = cast(x, "float64" if x.dtype.name in ("int32", "int64", "uint32", "uint64") else "float32")
-    rank = x.shape.rank
-    if rank is None:
-        return IsotonicRegression(*late(lambda t: isotonic_regression(t, decreasing, axis), [x], x.dtype, int32))
-    if rank == 0:
-        return IsotonicRegression(x, cast(zeros_like(x), "int32"))
-    at = canonical_axis(whole(axis, "axis"), rank)
-    perm = (*[i for i in range(rank) if i != at], at)
-    back = tuple(int(i) for i in np.argsort(perm))
-    output, levels = isotonic_p(transpose_p(x if decreasing else -x, perm=perm))
-    output = transpose_p(output, perm=back)
-    return IsotonicRegression(output if decreasing else -output, transpose_p(levels, perm=back))
-
-
-# ---- labels ---------------------------------------------------------------------------------------------------------
-
-
-@public("nn.collapse_repeated")
-def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """Labels without those equal to the one before, zeros after them, and how many are left.
-
-    i[n, t], i[n] -> i[n, m], i[n].
-    Raises: InvalidArgumentError for labels of another rank, ValueError for such lengths.
-    Source: tf.nn.collapse_repeated.
-    """
-    x, lengths = as_tensor(labels), as_tensor(seq_length)
-    if x.shape.rank not in (2, None):
-        raise invalid(f"labels must be 2-dimensional, got shape {shape_text(x.shape.as_list())}")
-    if lengths.shape.rank not in (0, 1, None):
-        raise ValueError(f"seq_length must be a scalar or a vector, got shape {shape_text(lengths.shape.as_list())}")
-    x = of_rank(x, 2)
-    n, t = extents_of(x)
-    new = concat([ones_like(x[:, :1], dtype="bool"), not_equal(x[:, 1:], x[:, :-1])], 1)
-    kept = logical_and(new, sequence_mask(cast(lengths, "int64"), t))
-    count = reduce_sum(cast(kept, "int32"), 1)
-    column = cumsum(cast(kept, "int32"), 1) - 1
-    row = reshape(range_(n), [-1, 1]) + column * 0
-    places = boolean_mask(stack([row, column], -1), kept)
-    width = reduce_max(concat([count, np.zeros([1], np.int32)], 0))
-    found = scatter_nd(places, boolean_mask(x, kept), stack([cast(as_tensor(n), "int32"), width]))
-    return found, cast(count, lengths.dtype)
-
-
-# ---- histogram bins -------------------------------------------------------------------------------------------------
-
-
-@public("histogram_fixed_width_bins")
-def histogram_fixed_width_bins(
-    values: TensorLike, value_range: TensorLike, nbins: TensorLike = 100, dtype: DTypeLike = int32,
-    name: str | None = None,
-) -> Any:  # fmt: skip
-    """Find which of nbins equal parts of value_range a value is in; those outside are at its ends. t[*s] -> i[*s].
-
-    Raises: InvalidArgumentError for a range that does not rise, no bins, or values that are not real. Source:
-    tf.histogram_fixed_width_bins.
-    """
-    x, ends = of_dtypes(as_tensor(values), "real"), as_tensor(value_range)
-    count = static_int(nbins)
-    if count is not None and count <= 0:
-        raise invalid(f"nbins {count} must > 0")
-    if count is None:
-        nbins = checked(nbins, 1, 2**63 - 1, "nbins {} must > 0")
-    if ends.shape.rank is not None and ends.shape.as_list() not in ([2], [None]):
-        raise invalid("value_range should be a vector of 2 elements.")
-    ends = interval(ends)
-    # In the values' own precision, as TensorFlow: it decides on which side of an edge a value is.
-    kind = x.dtype if x.dtype.is_floating else as_dtype("float64")
-    low, high = (cast(cast(end, x.dtype), kind) for end in (ends[0], ends[1]))
-    scaled = cast(nbins, kind) * ((cast(x, kind) - low) / (high - low))
-    return cast(clip_by_value(floor(scaled), 0.0, cast(nbins, kind) - 1.0), as_dtype(dtype), name=name)
-
-
-# ---- points and ranks -----------------------------------------------------------------------------------------------
-
-_MOST_DIMENSIONS = 21200
-
-
-@public("math.sobol_sample")
-def sobol_sample(
-    dim: TensorLike, num_results: TensorLike, skip: TensorLike = 0, dtype: DTypeLike = float32, name: str | None = None
-) -> Any:
-    """Points of Sobol's sequence in the unit cube, after the origin and `skip` more. -> f[num_results, dim].
-
-    Raises: InvalidArgumentError for no dimension, or more than there are direction numbers for. Source: Joe and Kuo
-    2008; tf.math.sobol_sample.
-    """
-    sizes = [static_int(n) for n in (dim, num_results, skip)]
-    if None in sizes:
-        given = {"dim": dim, "num_results": num_results, "skip": skip}
-        call = partial(sobol_sample, dtype=dtype)
-        return late_unless_known(call, [], given, as_dtype(dtype), [sizes[1], sizes[0]], name)
-    dims, count, first = (int(n or 0) for n in sizes)
-    kind = as_dtype(dtype)
-    if kind.name not in ("float32", "float64"):
-        raise refused(not_allowed(kind, "dtype", "float, double"))
-    if dims < 1:
-        raise invalid("dim must be at least one")
-    if dims > _MOST_DIMENSIONS:
-        raise invalid(f"dim must be at most {_MOST_DIMENSIONS}")
-    if count < 1 or first < 0:
-        raise invalid(f"num_results must be at least one and skip not negative, got {count} and {first}")
-    if first + count >= 2**32:
-        raise invalid(f"skip and num_results must stay below 2**32, got {first} and {count}")
-    from scipy.stats import qmc
-
-    try:
-        points = qmc.Sobol(dims, scramble=False, bits=32).fast_forward(first + 1).random(count)
-    except MemoryError as error:
-        raise ResourceExhaustedError(None, None, f"Out of memory: {error}") from None
-    return as_tensor(points.astype(kind.numpy_dtype))
-
-
-class ApproxTopK(NamedTuple):
-    """Results of approx_max_k and approx_min_k."""
-
-    values: Tensor
-    indices: Tensor
-
-
-def _extreme(operand: TensorLike, k: TensorLike, axis: Tensor | int, sign: int, name: str | None) -> Any:
-    x = as_tensor(operand)
-    rank = x.shape.rank
-    if rank is None:
-        again = lambda t, n: _extreme(t, n, axis, sign, None)
-        return ApproxTopK(*late(again, [x, as_tensor(k)], x.dtype, int32, name=name))
-    if rank == 0:
-        raise invalid("input must be >= 1-D, got shape []")
-    at = canonical_axis(whole(axis, "axis"), rank)
-    perm = (*[i for i in range(rank) if i != at], at)
-    back = tuple(int(i) for i in np.argsort(perm))
-    moved = transpose_p(x, perm=perm)
-    found = top_k(moved if sign > 0 else -moved, k, name=name)
-    values = found.values if sign > 0 else -found.values
-    return ApproxTopK(transpose_p(values, perm=back), transpose_p(found.indices, perm=back))
-
-
-@public("math.approx_max_k", "nn.approx_max_k")
-def approx_max_k(
-    operand: TensorLike,
-    k: TensorLike,
-    reduction_dimension: int = -1,
-    recall_target: float = 0.95,
-    reduction_input_size_override: int = -1,
-    aggregate_to_topk: bool = True,
-    name: str | None = None,
-) -> ApproxTopK:
-    """The k greatest elements along an axis, falling, and where they stand; exact here. f[*s] -> f[*r], i32[*r].
-
-    Source: tf.math.approx_max_k.
-    """
-    return _extreme(operand, k, reduction_dimension, 1, name)
-
-
-@public("math.approx_min_k", "nn.approx_min_k")
-def approx_min_k(
-    operand: TensorLike,
-    k: TensorLike,
-    reduction_dimension: int = -1,
-    recall_target: float = 0.95,
-    reduction_input_size_override: int = -1,
-    aggregate_to_topk: bool = True,
-    name: str | None = None,
-) -> ApproxTopK:
-    """The k least elements along an axis, rising, and where they stand; exact here. f[*s] -> f[*r], i32[*r].
-
-    Source: tf.math.approx_min_k.
-    """
-    return _extreme(operand, k, reduction_dimension, -1, name)

@@ -16,6 +16,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import alike, as_tensor, extents, index_vector, named, whole
+from fastgraph.ops.bad_indices_policy import gathered, ignored, within
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.creation import range_
@@ -35,7 +36,6 @@ from fastgraph.ops.families import (
     validated,
 )
 from fastgraph.ops.gathering import combine_at, dim
-from fastgraph.ops.bad_indices_policy import gathered, ignored, within
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import reshape, shape, shape_of_value
 from fastgraph.ops.precise_sums import HALF, is_half

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 import fastgraph.core.op_errors as op_errors
-from fastgraph.core.base.dtype import DType, int64
+from fastgraph.core.base.dtype import DType, bool_, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.tensor import Tensor, current_trace
+from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named
-from fastgraph.ops.elementwise import cast
+from fastgraph.ops.elementwise import cast, maximum, minimum, ones_like, select
 from fastgraph.ops.families import (
     Array,
     Builder,
@@ -27,7 +27,7 @@ from fastgraph.ops.families import (
     public,
     validated,
 )
-from fastgraph.ops.movement import shape_of_value
+from fastgraph.ops.movement import shape, shape_of_value
 
 
 def _check_slice(
@@ -204,3 +204,30 @@ def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | 
     """
     _same_integers(begin, size)
     return slice_tensor(input_, begin, size, name)
+
+
+def dynamic_update_slice(operand: TensorLike, update: TensorLike, indices: TensorLike) -> Any:
+    """Return `operand` with the block `update` of the same rank in place of what begins at `indices`.
+
+    t[*s], t[*u], i[rank] -> t[*s]. A block that would reach beyond the end lies at the end, as XLA has it. Source:
+    TensorFlow's xla.dynamic_update_slice.
+    """
+    operand = convert(operand)
+    update = as_tensor(update, operand.dtype)
+    begin = cast(convert(indices), int64)
+    room = cast(shape(operand), int64) - cast(shape(update), int64)
+    begin = minimum(maximum(begin, 0), room)
+    whole_shape = shape(operand)
+    put = slice_grad(update, begin, whole_shape)
+    there = slice_grad(ones_like(update, bool_), begin, whole_shape)
+    return select(there, put, operand)
+
+
+def dynamic_slice(x: TensorLike, starts: TensorLike, sizes: TensorLike) -> Any:
+    """Return the block of these sizes that begins at `starts`. t[*s], i[rank], i[rank] -> t[*sizes].
+
+    A block that would reach beyond the end lies at the end, as XLA has it. Source: TensorFlow's xla.dynamic_slice.
+    """
+    x = convert(x)
+    begin, size = cast(convert(starts), int64), cast(convert(sizes), int64)
+    return slice_tensor(x, minimum(maximum(begin, 0), cast(shape(x), int64) - size), size)

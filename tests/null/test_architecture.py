@@ -26,7 +26,9 @@ def test_the_lists_are_those_of_the_docstrings() -> None:
 def test_the_head_is_read_in_one_sitting() -> None:
     tool = runpy.run_path(str(ROOT / "tools" / "architecture.py"))
     head = tool["PAGE"].read_text(encoding="utf-8").partition(tool["BEGIN"])[0]
-    assert len(head.splitlines()) <= 60, "sixty lines in the order in which data flows; what is more has pages of its own"
+    assert len(head.splitlines()) <= 60, (
+        "sixty lines in the order in which data flows; what is more has pages of its own"
+    )
 
 
 def test_the_rooms_are_the_folders_in_the_order_of_the_layers() -> None:
