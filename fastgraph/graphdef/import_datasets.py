@@ -72,14 +72,6 @@ def _flags(value: str) -> bool | None:
 # Datasets
 
 
-def _slices(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return _public("Dataset").from_tensor_slices(_element(inputs))
-
-
-def _tensors(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return _public("Dataset").from_tensors(_element(inputs))
-
-
 def _range(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return _public("Dataset").range(*inputs, output_type=attrs["output_types"][0])
 
@@ -219,10 +211,6 @@ OF_FILES: dict[str, Make] = {
 }
 
 
-def _zip(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return _public("Dataset").zip(_element(inputs))
-
-
 def _concatenate(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     first, second = [_flat(each.value) for each in inputs]
     return first.concatenate(second)
@@ -293,10 +281,6 @@ def _reduce(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> 
     return leaves(dataset.value.reduce(_element(state), step))
 
 
-def _only(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return leaves(inputs[0].value.get_single_element())
-
-
 def _cardinality(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return public_function("identity")(inputs[0].value.cardinality(), name=name)
 
@@ -318,10 +302,6 @@ def _begun(iterator: Held, name: str) -> Any:
 
 def _next(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return leaves(next(_begun(inputs[0], name)))
-
-
-def _next_optional(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return Held(_begun(inputs[0], name).get_next_as_optional())
 
 
 def _nothing(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -417,12 +397,12 @@ MADE: dict[str, Make] = {
     ),
     "TakeDataset": _method("take"),
     "TakeWhileDataset": _of_predicate("take_while"),
-    "TensorDataset": _tensors,
-    "TensorSliceDataset": _slices,
+    "TensorDataset": lambda body, name, inputs, attrs: _public("Dataset").from_tensors(_element(inputs)),
+    "TensorSliceDataset": lambda body, name, inputs, attrs: _public("Dataset").from_tensor_slices(_element(inputs)),
     "UnbatchDataset": _method("unbatch"),
     "UniqueDataset": _method("unique"),
     "WindowDataset": _window,
-    "ZipDataset": _zip,
+    "ZipDataset": lambda body, name, inputs, attrs: _public("Dataset").zip(_element(inputs)),
     **OF_FILES,
     **dict.fromkeys(
         ("FinalizeDataset", "MaxIntraOpParallelismDataset", "ModelDataset", "OptimizeDataset", "OptimizeDatasetV2",
@@ -435,11 +415,11 @@ _OTHERS: dict[str, Make] = {
                      "AnonymousSeedGenerator", "DummyMemoryCache", "DummySeedGenerator"), _new_holder),
     **dict.fromkeys(("DeleteIterator", "DeleteMemoryCache", "DeleteSeedGenerator"), _nothing),
     "DatasetCardinality": _cardinality,
-    "DatasetToSingleElement": _only,
+    "DatasetToSingleElement": lambda body, name, inputs, attrs: leaves(inputs[0].value.get_single_element()),
     "DeserializeSparse": _sparse_parts,
     "GetElementAtIndex": lambda body, name, inputs, attrs: leaves(_public("experimental").at(*_element(inputs))),
     "IteratorGetNext": _next,
-    "IteratorGetNextAsOptional": _next_optional,
+    "IteratorGetNextAsOptional": lambda body, name, inputs, attrs: Held(_begun(inputs[0], name).get_next_as_optional()),
     "IteratorGetNextSync": _next,
     "MakeIterator": _make_iterator,
     "OptionalGetValue": lambda body, name, inputs, attrs: leaves(inputs[0].value.get_value()),

@@ -44,14 +44,6 @@ def _reserve(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return TensorList(bind_named(name, get(op), (size,), said), size)
 
 
-def _empty(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return _reserve(name, [inputs[0], convert(0, dtypes.int32)], attrs)
-
-
-def _from_tensor(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return TensorList(inputs[0], shape_of(inputs[0])[0])
-
-
 def _set_item(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     (elements, size), index, item = inputs
     if attrs.get("resize_if_index_out_of_bounds"):
@@ -114,10 +106,6 @@ def _stack(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return public_function("ensure_shape")(rows, [None, *element], name=name)
 
 
-def _gather(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return gather(_filled(inputs[0]), inputs[1], name=name)
-
-
 def _concat(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     rows = _filled(inputs[0])
     sizes = shape_of(rows, out_type=dtypes.int64)
@@ -134,10 +122,10 @@ def _scatter(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 LISTS: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
-    "EmptyTensorList": _empty,
+    "EmptyTensorList": lambda name, inputs, attrs: _reserve(name, [inputs[0], convert(0, dtypes.int32)], attrs),
     "TensorListConcatV2": _concat,
-    "TensorListFromTensor": _from_tensor,
-    "TensorListGather": _gather,
+    "TensorListFromTensor": lambda name, inputs, attrs: TensorList(inputs[0], shape_of(inputs[0])[0]),
+    "TensorListGather": lambda name, inputs, attrs: gather(_filled(inputs[0]), inputs[1], name=name),
     "TensorListGetItem": _get_item,
     "TensorListLength": lambda name, inputs, attrs: public_function("identity")(inputs[0].size, name=name),
     "TensorListPopBack": _pop,

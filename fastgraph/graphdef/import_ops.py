@@ -111,10 +111,6 @@ class Broadcast(NamedTuple):
     shape: Any
 
 
-def _broadcast_axes(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return Broadcast(inputs[0]), Broadcast(inputs[1])
-
-
 def sum_over_broadcast(name: str, op: str, given: list[Any]) -> Any:
     """Return the sum over such axes; it has the shape that a Reshape gives it in a GraphDef."""
     if op != "Sum" or isinstance(given[0], Broadcast):
@@ -201,7 +197,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "Add": lambda name, inputs, attrs: bind_named(name, get("add"), tuple(inputs), {}),
     "BiasAdd": lambda name, inputs, attrs: nn_ops.bias_add(*inputs, attrs.get("data_format", "NHWC"), name),
     "BatchMatMul": _batched,
-    "BroadcastGradientArgs": _broadcast_axes,
+    "BroadcastGradientArgs": lambda name, inputs, attrs: (Broadcast(inputs[0]), Broadcast(inputs[1])),
     "BatchMatMulV2": _batched,
     "BatchMatMulV3": _batched,
     "ConcatOffset": _concat_offset,

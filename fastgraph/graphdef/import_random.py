@@ -61,10 +61,6 @@ def _own(attrs: dict[str, Any]) -> Source:
     return generators.with_seeds(attrs.get("seed", 0), attrs.get("seed2", 0))
 
 
-def _uniform(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return numbers(_own(attrs), extents(inputs[0]), "unit", attrs["dtype"])
-
-
 def _uniform_int(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     size, low, high = inputs
     return uniform_of(_own(attrs), extents(size), low, high, attrs["Tout"], "RandomUniformInt", name)
@@ -76,10 +72,6 @@ def _normal(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 def _truncated(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return truncated_of(_own(attrs), extents(inputs[0]), 0.0, 1.0, attrs["dtype"], name)
-
-
-def _shuffle(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return shuffled(_own(attrs), inputs[0], name)
 
 
 def _multinomial(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -125,9 +117,9 @@ def _drawn(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 RANDOM: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "Multinomial": _multinomial,
-    "RandomShuffle": _shuffle,
+    "RandomShuffle": lambda name, inputs, attrs: shuffled(_own(attrs), inputs[0], name),
     "RandomStandardNormal": _normal,
-    "RandomUniform": _uniform,
+    "RandomUniform": lambda name, inputs, attrs: numbers(_own(attrs), extents(inputs[0]), "unit", attrs["dtype"]),
     "RandomUniformInt": _uniform_int,
     "RngReadAndSkip": _drawn,
     "StatelessRandomGetAlg": lambda name, inputs, attrs: cast(ones([]), dtypes.int32),

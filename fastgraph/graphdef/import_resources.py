@@ -55,10 +55,6 @@ def _assign(cell: Any, value: Any, name: str | None = None) -> Any:
     return bind_named(name, get("assign_variable"), (cell, value), {})
 
 
-def _assigned(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return _assign(inputs[0], inputs[1], name)
-
-
 def _handle(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     shared = attrs.get("shared_name") or name
     found = library.resources.get(shared)
@@ -111,17 +107,9 @@ def _scaled(function: str) -> Make:
     return make
 
 
-def _nothing(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return bind_named(name, get("no_op"), (), {})
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Optimizers. A rule: the values of a Variable and its slots, then the operation's other inputs in their order -> the
 # values after; operations whose name says "Sparse" apply it to the rows that `indices`, behind the gradient, names.
-
-
-def _descent(var: Tensor, rate: Tensor, gradient: Tensor) -> list[Any]:
-    return [var - rate * gradient]
 
 
 def _keras_momentum(
@@ -283,7 +271,7 @@ _DENSE: dict[str, tuple[Callable[..., list[Any]], int, int]] = {
     "CenteredRMSProp": (_centered, 3, 4),
     "Ftrl": (_ftrl, 2, 0),
     "FtrlV2": (_ftrl_v2, 2, 0),
-    "GradientDescent": (_descent, 0, 1),
+    "GradientDescent": (lambda var, rate, gradient: [var - rate * gradient], 0, 1),
     "KerasMomentum": (_keras_momentum, 1, 1),
     "Momentum": (_momentum, 1, 1),
     "RMSProp": (_rms, 2, 4),
@@ -347,10 +335,10 @@ def _from_file(library: Library, name: str, inputs: list[Any], attrs: dict[str, 
 RESOURCES: dict[str, Make] = {
     "VarHandleOp": _handle,
     "ReadVariableOp": of_variable("read_variable"),
-    "AssignVariableOp": _assigned,
+    "AssignVariableOp": lambda library, name, inputs, attrs: _assign(inputs[0], inputs[1], name),
     "AssignAddVariableOp": of_variable("assign_add_variable"),
     "AssignSubVariableOp": of_variable("assign_sub_variable"),
-    "DestroyResourceOp": _nothing,
+    "DestroyResourceOp": lambda library, name, inputs, attrs: bind_named(name, get("no_op"), (), {}),
     "VarIsInitializedOp": lambda library, name, inputs, attrs: convert(np.True_),
     "VariableShape": _shape,
     "ResourceGather": _gather,

@@ -150,7 +150,7 @@ class Message:
             if name and (value or not _is_empty(fields[name], value)):
                 found.append((fields[name], value))
         if len(found) > 1:
-            found.sort(key=_number)
+            found.sort(key=lambda item: item[0].number)
         return found
 
     # -- what protocol buffers have
@@ -297,10 +297,6 @@ class Message:
 def _is_empty(field: Field, value: object) -> bool:
     """Say whether a value that is false is none: not a message, and no field of those that exclude each other."""
     return field.repeated or field.key is not None or not (field.oneof or isinstance(value, Message))
-
-
-def _number(item: tuple[Field, Any]) -> int:
-    return item[0].number
 
 
 def _restored(kind: str, content: bytes) -> Message:

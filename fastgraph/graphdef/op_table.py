@@ -146,10 +146,6 @@ def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
     return tuple([(int(a), int(b)) for a, b in np.reshape(value, (-1, 2))])
 
 
-def _window(value: tuple[Any, ...], node: Node) -> list[int]:
-    return [1, *value, 1]
-
-
 def _same_padding(value: object, node: Node) -> Any:
     if not isinstance(value, str):
         raise Unwritable("explicit paddings")
@@ -166,7 +162,7 @@ CODECS: dict[str, tuple[Callable[[Any, Node], Any], Callable[[Any], Any]]] = {
     "scalar": (lambda value, node: np.array(value, np.int32), int),
     "scalar64": (lambda value, node: np.array(value, np.int64), int),
     "pairs": (lambda value, node: np.reshape(np.array(value, np.int32), (-1, 2)), _pairs),
-    "window": (_window, lambda value: tuple(value[1:-1])),
+    "window": (lambda value, node: [1, *value, 1], lambda value: tuple(value[1:-1])),
     "padding": (_same_padding, str),
     "dims": (lambda value, node: Dims(value), lambda value: value.shape),
 }
