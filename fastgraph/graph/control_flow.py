@@ -404,7 +404,7 @@ def while_loop(
         if isinstance(goes_on, bool) and limit is None:
             return convert(goes_on)
         goes_on = _predicate(convert(goes_on))
-        return _and(tensors[0] < limit, goes_on) if counted else goes_on
+        return bind(get("logical_and"), (tensors[0] < limit, goes_on), {}) if counted else goes_on
 
     def step(*tensors: Tensor) -> Any:
         result = body(*unpack(tensors))
@@ -460,10 +460,6 @@ def _close(loop_vars: Any, result: Any) -> None:
     for leaf, value in zip(nesting.flatten(list(loop_vars)), nesting.flatten(results), strict=False):
         if _is_open(leaf) and not _is_open(value):
             value._type_spec._close(leaf)
-
-
-def _and(a: Any, b: Any) -> Any:
-    return bind(get("logical_and"), (a, b), {})
 
 
 def bind_cast(tensor: Tensor, dtype: DType) -> Any:

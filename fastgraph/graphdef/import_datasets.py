@@ -64,10 +64,6 @@ def _flag(value: Any, name: str) -> bool:
     return bool(fixed(value, f"Node '{name}': whether a remainder is dropped"))
 
 
-def _flags(value: str) -> bool | None:
-    return {"true": True, "false": False}.get(value)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Datasets
 
@@ -81,7 +77,7 @@ def _map(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any], *, fix
     dataset, *rest = inputs
     number = rest.pop() if fixed_inputs == 2 else attrs.get("num_parallel_calls")
     call = _function(body, attrs["f"], rest)
-    ordered = _flags(attrs.get("deterministic", "default"))
+    ordered = {"true": True, "false": False}.get(attrs.get("deterministic", "default"))
     return dataset.value.map(lambda *element: _element(call(*element)), number, ordered)
 
 

@@ -138,10 +138,6 @@ class _Windows:
         return position, tap, conjunction(self.b, conditions)
 
 
-def _larger(b: Builder) -> Callable[[Any, Any], Any]:
-    return lambda total, value: b.select(value > total, value, total)
-
-
 def _lowest(b: Builder, dtype: DType) -> Any:
     return b.const(float(lowest(dtype.numpy_dtype)) if dtype.is_floating else int(lowest(dtype.numpy_dtype)), dtype)
 
@@ -159,7 +155,7 @@ def _lower_max(b: Builder, node: Node) -> list[Any]:
             found = x.at((n, *windows.clamped(windows.place(position, tap)), c))
             return b.select(found > low, found, low)
 
-        return windows.fold("max", windows.window, value, _larger(b))
+        return windows.fold("max", windows.window, value, lambda total, value: b.select(value > total, value, total))
 
     return [element]
 

@@ -370,10 +370,6 @@ def list_push_begin(buffer: Array, index: Array, value: Array, begun: Array) -> 
     return _pushed(buffer, int(index), value, bool(begun))
 
 
-def _nothing_at(dy: Tensor, index: Tensor, values_shape: Tensor) -> Any:
-    return list_extend(dy, index, zeros(values_shape, dy.dtype))
-
-
 def _values_at(dy: Tensor, index: Tensor, values_shape: Tensor) -> Any:
     return gather(dy, elementwise.cast(index, int32) + range_(convert(values_shape[0], int32)))
 
@@ -387,7 +383,7 @@ def _values_at(dy: Tensor, index: Tensor, values_shape: Tensor) -> Any:
     reason="how long the list gets is data: a step of its own",
     vjp=dict(
         buffer=lambda dy, index, values_shape, buffer_shape: list_trim(
-            _nothing_at(dy, index, values_shape), convert(buffer_shape[0], int32)
+            list_extend(dy, index, zeros(values_shape, dy.dtype)), convert(buffer_shape[0], int32)
         ),
         values=_values_at,
     ),

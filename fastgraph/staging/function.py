@@ -424,7 +424,7 @@ class Function(MethodCall):
         """
         trace = GraphTrace(self._name)
         inputs = [
-            trace.add_input(Aval(leaf.aval.dtype, shape), _placeholder_name(name))
+            trace.add_input(Aval(leaf.aval.dtype, shape), _plain(name.lstrip("*")))
             for leaf, shape, name in zip(arguments.leaves, shapes, arguments.names, strict=True)
         ]
         remaining = iter(inputs)
@@ -601,10 +601,6 @@ def _no_value(leaf: object) -> Exception:
     if isinstance(leaf, SymbolicTensor):
         return InaccessibleTensorError(out_of_reach(leaf, None))
     return TypeError(f"A call needs values: {leaf!r} only describes one. Use get_concrete_function with it.")
-
-
-def _placeholder_name(name: str) -> str:
-    return _plain(name.lstrip("*"))
 
 
 def _plain(name: str) -> str:

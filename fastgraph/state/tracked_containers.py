@@ -117,17 +117,13 @@ class TrackedList(TrackableDataStructure, WatchingList):
         return [*self]
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: object) -> dict[str, Any]:
-        return _children_of_list(self)
+        return {str(i): item for i, item in enumerate(self) if tracking.tracked(item)}
 
     def catch_up(self) -> bool:
         """Take over what has come to the list, wrapped, and restore it."""
         awaited = super().catch_up()
         _wrap_inside(self, enumerate(self.storage))
         return awaited
-
-
-def _children_of_list(items: Iterable[Any]) -> dict[str, Any]:
-    return {str(i): item for i, item in enumerate(items) if tracking.tracked(item)}
 
 
 class TrackedDict(TrackableDataStructure, WatchingDict):

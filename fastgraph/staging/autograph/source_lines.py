@@ -143,7 +143,7 @@ class _Run(ast.NodeTransformer):
 
     def visit_With(self, node: ast.With) -> Any:
         scope = node.items[0].context_expr
-        if not _is_operator(scope, "FunctionScope"):
+        if not (isinstance(scope, ast.Call) and _is_name(scope.func, "FunctionScope")):
             return self.generic_visit(node)
         self.scopes.add(node.items[0].optional_vars.id)  # type: ignore[union-attr]
         return self.generic_visit(node).body  # type: ignore[attr-defined]
@@ -272,10 +272,6 @@ def _is_name(node: ast.AST, name: str) -> bool:
         and isinstance(node.value, ast.Name)
         and node.value.id == "ag__"
     )
-
-
-def _is_operator(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Call) and _is_name(node.func, name)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
