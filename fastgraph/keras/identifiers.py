@@ -19,6 +19,16 @@ _registered: dict[str, Any] = {}
 _scopes = threading.local()
 
 
+def config_of(names: str) -> Callable[[Any], dict[str, Any]]:
+    """Return the method `get_config` of a class whose constructor takes what the attributes of these names hold."""
+
+    def get_config(self: Any) -> dict[str, Any]:
+        """Return the arguments that make such an object."""
+        return {name: getattr(self, name) for name in names.split()}
+
+    return get_config
+
+
 def get_custom_objects() -> dict[str, Any]:
     """Return the dict of objects by name that belongs to the whole program. Source: tf.keras.utils."""
     return _custom

@@ -18,7 +18,7 @@ from fastgraph.core.conversion import constant as constant_of
 from fastgraph.core.native.matmul import OneThread
 from fastgraph.core.tensor import Tensor, init_scope
 from fastgraph.keras import backend, identifiers
-from fastgraph.keras.identifiers import Identifier
+from fastgraph.keras.identifiers import Identifier, config_of
 from fastgraph.ops import creation, random_ops, stateless_random
 
 __all__ = [
@@ -133,9 +133,7 @@ class Constant(Initializer):
         """Return the value, repeated; of as many elements as the shape has, in that shape."""
         return constant_of(self.value, as_dtype(dtype or backend.floatx()), _part(shape, kwargs))
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an initializer."""
-        return {"value": self.value}
+    get_config = config_of("value")
 
 
 class ConstantOfAnyType(Constant):
@@ -171,9 +169,7 @@ class Identity(Initializer):
         matrix: Tensor = self.gain * creation.eye(*dims, dtype=_floating(dtype))
         return matrix
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an initializer."""
-        return {"gain": self.gain}
+    get_config = config_of("gain")
 
 
 class _Random(Initializer):
@@ -190,9 +186,7 @@ class _Random(Initializer):
                 self._drawn = int(random_ops.uniform([], 0, 2**31, int64))
         return np.random.Generator(np.random.Philox(self._drawn))
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an initializer."""
-        return {"seed": self.seed}
+    get_config = config_of("seed")
 
 
 class RandomUniform(_Random):
@@ -212,9 +206,7 @@ class RandomUniform(_Random):
             drawn = self.generator().uniform(self.minval, self.maxval, dims)
         return _as(drawn, wanted)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an initializer."""
-        return {"minval": self.minval, "maxval": self.maxval, "seed": self.seed}
+    get_config = config_of("minval maxval seed")
 
 
 class RandomNormal(_Random):
@@ -229,9 +221,7 @@ class RandomNormal(_Random):
         """Return draws."""
         return _as(self.generator().normal(self.mean, self.stddev, _dims(_part(shape, kwargs))), _floating(dtype))
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an initializer."""
-        return {"mean": self.mean, "stddev": self.stddev, "seed": self.seed}
+    get_config = config_of("mean stddev seed")
 
 
 class AsOps(_Random):
@@ -299,12 +289,17 @@ class VarianceScaling(_Random):
         self.mode = mode
         self.distribution = distribution
 
+    def variance(self, dims: Sequence[int]) -> float:
+        """Return the variance of weights of this shape."""
+        fan_in, fan_out = fans(dims)
+        return self.scale / max(
+            1.0, {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}[self.mode]
+        )
+
     def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return draws."""
         wanted, dims = _floating(dtype), _dims(_part(shape, kwargs))
-        fan_in, fan_out = fans(_dims(shape))  # of the whole, whose part this may be
-        n = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}[self.mode]
-        variance = self.scale / max(1.0, n)
+        variance = self.variance(_dims(shape))  # of the whole, whose part this may be
         source = self.generator()
         if self.distribution == "uniform":
             limit = math.sqrt(3.0 * variance)
@@ -313,9 +308,7 @@ class VarianceScaling(_Random):
             return _as(source.normal(0.0, math.sqrt(variance), dims), wanted)
         return _as(math.sqrt(variance) / TRUNCATED_STDDEV * _truncated(source, dims), wanted)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an initializer."""
-        return {"scale": self.scale, "mode": self.mode, "distribution": self.distribution, "seed": self.seed}
+    get_config = config_of("scale mode distribution seed")
 
 
 class _Named(VarianceScaling):
@@ -326,9 +319,7 @@ class _Named(VarianceScaling):
     def __init__(self, seed: int | None = None) -> None:
         super().__init__(self.SCALE, self.MODE, self.DISTRIBUTION, seed)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an initializer."""
-        return {"seed": self.seed}
+    get_config = config_of("seed")
 
 
 class GlorotUniform(_Named):
@@ -390,9 +381,7 @@ class Orthogonal(_Random):
         q = q * np.sign(np.diagonal(r))  # so that no direction is preferred
         return _as(self.gain * (q.T if rows < columns else q).reshape(dims), wanted)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an initializer."""
-        return {"gain": self.gain, "seed": self.seed}
+    get_config = config_of("gain seed")
 
 
 #: Standard deviation of a standard normal cut at -2 and 2.

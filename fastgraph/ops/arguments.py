@@ -378,6 +378,11 @@ def index_vector(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
         raise ValueError(INT_RANGE) from None
 
 
+def residual_shape(extents: TensorLike) -> Any:
+    """Return a shape that a gradient kept as the input of an op."""
+    return index_vector(extents) if isinstance(extents, tuple) else extents
+
+
 def named(name: str | None, function: Callable[..., Any], *inputs: Any, **attrs: Any) -> Any:
     """Apply the op behind `function`; a graph's node takes `name`."""
     if name is None:

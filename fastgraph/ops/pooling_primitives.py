@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.shapes import Aval
-from fastgraph.ops.arguments import index_vector
+from fastgraph.ops.arguments import residual_shape
 from fastgraph.ops.elementwise import zeros_like
 from fastgraph.ops.families import Array, Builder, Node, Operand, Scalar, accumulator, custom, misuse
 from fastgraph.ops.movement import shape_of_value
@@ -387,10 +387,6 @@ def _errors() -> list[Any]:
 # ---- the primitives -------------------------------------------------------------------------------------------------
 
 
-def _vector(extents_: tuple[int, ...]) -> Any:
-    return index_vector(extents_) if isinstance(extents_, tuple) else extents_
-
-
 def _attrs(window: Steps, strides: Steps, padding: Padding) -> dict[str, Any]:
     return {"window": window, "strides": strides, "padding": padding}
 
@@ -472,7 +468,7 @@ def max_pool_pick_p(x: Array, g: Array, *, window: Steps, strides: Steps, paddin
     lower=_lower_avg,
     vjp=dict(
         x=lambda dy, x_shape, window, strides, padding: avg_pool_grad_p(
-            _vector(x_shape), dy, **_attrs(window, strides, padding)
+            residual_shape(x_shape), dy, **_attrs(window, strides, padding)
         ),
     ),
     samples=_samples("result", _FLOATS),

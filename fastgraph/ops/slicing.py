@@ -15,7 +15,7 @@ from fastgraph.core.base.dtype import DType, bool_, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, convert, current_trace
-from fastgraph.ops.arguments import as_tensor, extents, index_vector, named
+from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, residual_shape
 from fastgraph.ops.elementwise import cast, maximum, minimum, ones_like, select
 from fastgraph.ops.families import (
     Array,
@@ -87,7 +87,7 @@ def _lower_slice(b: Builder, node: Node) -> list[Any]:
     groups=("T", "Index"),
     dtypes={"Index": "index"},
     lower=_lower_slice,
-    vjp=dict(input=lambda dy, begin, input_shape: slice_grad(dy, begin, _vector(input_shape))),
+    vjp=dict(input=lambda dy, begin, input_shape: slice_grad(dy, begin, residual_shape(input_shape))),
     samples=lambda: [
         ((np.arange(24).reshape(2, 3, 4).astype(t), np.array(b, np.int32)), {"size": s})
         for t in ("float32", "int64", "bool")
@@ -121,17 +121,12 @@ def _infer_slice_dynamic(input: Aval, begin: Aval, size: Aval) -> Aval:
     dtypes={"Index": "index"},
     shape_inputs=(1, 2),
     lower=_lower_slice,
-    vjp=dict(input=lambda dy, begin, input_shape: slice_grad(dy, begin, _vector(input_shape))),
+    vjp=dict(input=lambda dy, begin, input_shape: slice_grad(dy, begin, residual_shape(input_shape))),
     samples=lambda: [((np.arange(6.0).reshape(2, 3), np.array([1, 0]), np.array([1, -1])), {})],
 )
 def slice_dynamic(input: Array, begin: Array, size: Array) -> Any:
     """`slice` of a size known only at run time. t[*s], i[rank], i[rank] -> t[*size]."""
     return body_of(slice_p)(input, begin, size=tuple(size.tolist()))
-
-
-def _vector(extents_: TensorLike) -> Any:
-    """A residual shape as the input of an op."""
-    return index_vector(extents_) if isinstance(extents_, tuple) else extents_
 
 
 def _lower_slice_grad(b: Builder, node: Node) -> list[Any]:
