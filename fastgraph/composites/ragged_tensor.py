@@ -268,8 +268,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
     @property
     def dtype(self) -> DType:
         """The dtype of the values."""
-        dtype: DType = self._values.dtype
-        return dtype
+        return self._values.dtype
 
     def consumers(self) -> list[Any]:
         """Return the operations that take it: in eager mode none are known."""

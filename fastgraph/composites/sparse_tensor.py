@@ -126,8 +126,7 @@ class SparseTensor(CompositeTensor):
     @property
     def dtype(self) -> DType:
         """The dtype of the values."""
-        dtype: DType = self._values.dtype
-        return dtype
+        return self._values.dtype
 
     @property
     def rank(self) -> int | None:

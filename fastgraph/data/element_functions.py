@@ -218,8 +218,7 @@ class FlatMap(OfFunction):
         function = self.function(run)
 
         def inner(element: Element) -> Iterator[Element]:
-            found: Iterator[Element] = packed(self.inner, function(element)).source.elements(run)
-            return found
+            return packed(self.inner, function(element)).source.elements(run)
 
         return Chained(map(inner, self.source.elements(run)))
 

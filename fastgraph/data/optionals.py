@@ -118,5 +118,4 @@ def _nothing(spec: TensorSpec, least: int) -> Any:
 
 def get_next_as_optional(iterator: Any) -> Optional:
     """Return the next element of an iterator, an empty Optional after the last. Source: tf.data.experimental."""
-    found: Optional = iterator.get_next_as_optional()
-    return found
+    return iterator.get_next_as_optional()

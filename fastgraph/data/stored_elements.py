@@ -276,8 +276,7 @@ class Snapshot(Source):
         metadata = _metadata(self.path)
         if metadata is not None and metadata.finalized:
             shards = shards_of(self.path, metadata, self.spec, self.compression)
-            found: Iterator[Element] = self.again(shards).elements(run)
-            return found
+            return self.again(shards).elements(run)
         return _Written(self, run)
 
     def cardinality(self) -> int:

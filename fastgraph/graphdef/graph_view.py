@@ -203,8 +203,7 @@ class Graph:
         """The trace that builds the graph; of a graph that has none, a new one."""
         if self.ir.trace is None:
             self.ir.trace = DefaultGraphTrace(self.ir)
-        found: GraphTrace = self.ir.trace
-        return found
+        return self.ir.trace
 
     def tensor(self, value: Value) -> Tensor:
         """Return the symbolic tensor of a value."""
@@ -254,8 +253,7 @@ class Graph:
         """Return the operation of this name. Raises KeyError if there is none, TypeError for what is no string."""
         if not isinstance(name, str):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
-        found: Operation = self.as_graph_element(name, allow_tensor=False, allow_operation=True)
-        return found
+        return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
 
     def get_tensor_by_name(self, name: str) -> Tensor:
         """Return the tensor `operation:index`. Raises KeyError, or ValueError for a name of another form."""
@@ -331,8 +329,7 @@ class Graph:
         self._only_of_function(name)
         if self.ir.structured is None:
             raise AttributeError(f"{name!r} is of the graph of a tf.function that has been traced")
-        found: tuple[Any, Any] = self.ir.structured
-        return found
+        return self.ir.structured
 
     @property
     def inputs(self) -> list[Any]:
@@ -350,8 +347,7 @@ class Graph:
     def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """(positional arguments, keyword-only arguments) with TensorSpecs for tensors."""
         found: tuple[tuple[Any, ...], dict[str, Any]]
-        found = self._structured("structured_input_signature")[0].structured_inputs
-        return found
+        return self._structured("structured_input_signature")[0].structured_inputs
 
     @property
     def structured_outputs(self) -> Any:

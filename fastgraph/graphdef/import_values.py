@@ -57,8 +57,7 @@ def attributes(node: Message) -> dict[str, Any]:
     """Return the attributes of a node by name, see `attribute`."""
     later = node.__dict__.get("")
     if later and isinstance(later.get("attr"), Later):
-        found: dict[str, Any] = later["attr"].values()
-        return found
+        return later["attr"].values()
     return {key: attribute(value) for key, value in field_of(node, "attr", {}).items()}
 
 

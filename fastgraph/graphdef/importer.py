@@ -470,13 +470,12 @@ def _placeholder(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]
 
 def _if(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     pred, *operands = inputs
-    results = control_flow.cond(
+    return control_flow.cond(
         pred,
         lambda: body.function(attrs["then_branch"], operands),
         lambda: body.function(attrs["else_branch"], operands),
         name=name,
     )
-    return results
 
 
 def _while(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:

@@ -25,8 +25,7 @@ def definitions(graph: Graph) -> list[Definition]:
     state = (len(graph.nodes), len(graph.captures), list(graph.outputs), dict(graph.control))
     before = graph.__dict__.get("_definitions")
     if before is not None and before[0] == state:
-        whole: list[Definition] = before[1]
-        return whole
+        return before[1]
     structure, stated = (graph.structure, graph.stated) if isinstance(graph, CopiedGraph) else (STRUCTURE, {})
     cache: dict[Node, list[Definition]] = graph.__dict__.setdefault("_written", dict(stated))
     held = {value.node: tensor for tensor, value in graph.captures if isinstance(tensor, EagerTensor)}

@@ -109,8 +109,7 @@ def made(name: str, table: Mapping[str, Callable[..., Any]], kind: str) -> Calla
     if found is None:
         known = ", ".join(sorted(table))
         raise ValueError(f"Unknown {kind}: {name!r}. Known names: {known}.")
-    entry: Callable[..., Any] = found
-    return entry
+    return found
 
 
 def described(thing: Any, module: str) -> Any:

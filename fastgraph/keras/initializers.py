@@ -110,8 +110,7 @@ class Zeros(Initializer):
 
     def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return zeros."""
-        zeros_now: Tensor = creation.zeros(_part(shape, kwargs), _numeric(dtype))
-        return zeros_now
+        return creation.zeros(_part(shape, kwargs), _numeric(dtype))
 
 
 class Ones(Initializer):
@@ -119,8 +118,7 @@ class Ones(Initializer):
 
     def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return ones."""
-        ones_now: Tensor = creation.ones(_part(shape, kwargs), _numeric(dtype))
-        return ones_now
+        return creation.ones(_part(shape, kwargs), _numeric(dtype))
 
 
 class Constant(Initializer):
@@ -166,8 +164,7 @@ class Identity(Initializer):
         dims = _dims(_part(shape, kwargs, "Identity"))
         if len(dims) != 2:
             raise ValueError(f"Identity matrix initializer can only be used for 2D matrices. Received: shape={dims}")
-        matrix: Tensor = self.gain * creation.eye(*dims, dtype=_floating(dtype))
-        return matrix
+        return self.gain * creation.eye(*dims, dtype=_floating(dtype))
 
     get_config = config_of("gain")
 
@@ -231,10 +228,8 @@ class AsOps(_Random):
         """Return draws of the op of that name and its two parameters."""
         made: Tensor
         if self.seed is None:
-            made = getattr(random_ops, kind)(shape, first, second, dtype)
-            return made
-        made = getattr(stateless_random, f"stateless_{kind}")(shape, [self.seed, 0], first, second, dtype)
-        return made
+            return getattr(random_ops, kind)(shape, first, second, dtype)
+        return getattr(stateless_random, f"stateless_{kind}")(shape, [self.seed, 0], first, second, dtype)
 
 
 class UniformDraws(AsOps, RandomUniform):

@@ -106,8 +106,7 @@ class OrthogonalRegularizer(Regularizer):
         unit = l2_normalize(given, axis=1 if by_rows else 0)
         products = matmul(unit, unit, transpose_a=not by_rows, transpose_b=by_rows)
         n: Any = given.shape.as_list()[0 if by_rows else 1]
-        penalty: Tensor = self.factor * reduce_sum(abs(products * (1.0 - eye(n, dtype=given.dtype)))) / (n * (n - 1.0))
-        return penalty
+        return self.factor * reduce_sum(abs(products * (1.0 - eye(n, dtype=given.dtype)))) / (n * (n - 1.0))
 
     get_config = config_of("factor mode")
 

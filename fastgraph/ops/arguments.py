@@ -87,8 +87,7 @@ def preferred(value: TensorLike, dtype: DType) -> Tensor:
 
 def known_value(value: Any) -> np.ndarray[Any, Any] | None:
     """The elements of a tensor if they are known now: eager, a constant, or what follows from shapes."""
-    found: np.ndarray[Any, Any] | None = as_array(value) if isinstance(value, EagerTensor) else value.aval.value
-    return found
+    return as_array(value) if isinstance(value, EagerTensor) else value.aval.value
 
 
 def are_known(*values: TensorLike | None) -> bool:

@@ -196,8 +196,7 @@ def _as_int32(numbers: Tensor) -> Any:
     """Integers as int32; those that it does not hold are the least or the greatest, which are no labels or lengths."""
     if numbers.dtype is int64:
         numbers = clip_by_value(numbers, np.int64(-(2**31)), np.int64(2**31 - 1))
-    result: Tensor = cast(numbers, int32)
-    return result
+    return cast(numbers, int32)
 
 
 def _check_unique(unique: Any, labels: Tensor) -> None:

@@ -306,8 +306,7 @@ def _split_late(value: Tensor, given: TensorLike, axis: TensorLike, num: int | N
 def _equal_parts(value: Any, n: int, axis: int) -> list[Any]:
     """n pieces of an axis of unknown extent, which n must divide."""
     dims = [dim(value, i) for i in range(value.shape.rank)]
-    parts: list[Any] = unstack(reshape(value, [*dims[:axis], n, dims[axis] // n, *dims[axis + 1 :]]), n, axis)
-    return parts
+    return unstack(reshape(value, [*dims[:axis], n, dims[axis] // n, *dims[axis + 1 :]]), n, axis)
 
 
 @elementwise(

@@ -90,8 +90,7 @@ def _signature(key: str, function: Any) -> ConcreteFunction:
         return _named_results(result, concrete.label, key)
 
     wrapped = Function(signature_wrapper, f"signature_wrapper_{concrete.signature.name}", autograph=False)
-    found = wrapped.get_concrete_function(**{str(spec.name): spec for spec in specs})
-    return found
+    return wrapped.get_concrete_function(**{str(spec.name): spec for spec in specs})
 
 
 def _is_signature(concrete: RestoredConcreteFunction, named: dict[str, Any]) -> bool:

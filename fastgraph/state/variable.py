@@ -276,8 +276,7 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
     @property
     def handle(self) -> ResourceHandle:
         """The tensor of dtype resource that stands for it in graphs."""
-        found: ResourceHandle = self.__dict__.setdefault("_handle", ResourceHandle(self.__fg_cell__))
-        return found
+        return self.__dict__.setdefault("_handle", ResourceHandle(self.__fg_cell__))
 
     @property
     def dtype(self) -> DType:

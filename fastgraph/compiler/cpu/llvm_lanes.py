@@ -188,8 +188,7 @@ class Lane(LaneOperators):
             return (wide - self._lift(product).to("float64")).to("float32")
         a, a_low = self._halves()
         b, b_low = self._lift(factor)._halves()
-        rest: Lane = ((a * b - product) + a * b_low + a_low * b) + a_low * b_low
-        return rest
+        return ((a * b - product) + a * b_low + a_low * b) + a_low * b_low
 
     def _halves(self) -> tuple[Lane, Lane]:
         """Two numbers whose sum this float64 is, of 26 and 27 bits: their products are exact, but for the smallest."""

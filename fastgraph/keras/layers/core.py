@@ -500,8 +500,7 @@ def Input(
         shape = (int(shape),)
     whole = tuple(batch_shape) if batch_shape is not None else (batch_size, *TensorShape(shape).as_list())
     layer = InputLayer(batch_input_shape=whole, dtype=dtype or backend.floatx(), name=name)
-    symbol: InputTensor = layer.output
-    return symbol
+    return layer.output
 
 
 def checked_data_format(value: str | None) -> str:
