@@ -346,7 +346,6 @@ class Graph:
     @property
     def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """(positional arguments, keyword-only arguments) with TensorSpecs for tensors."""
-        found: tuple[tuple[Any, ...], dict[str, Any]]
         return self._structured("structured_input_signature")[0].structured_inputs
 
     @property

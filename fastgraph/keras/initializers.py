@@ -226,7 +226,6 @@ class AsOps(_Random):
 
     def draw(self, kind: str, shape: SizeLike, first: float, second: float, dtype: DType) -> Tensor:
         """Return draws of the op of that name and its two parameters."""
-        made: Tensor
         if self.seed is None:
             return getattr(random_ops, kind)(shape, first, second, dtype)
         return getattr(stateless_random, f"stateless_{kind}")(shape, [self.seed, 0], first, second, dtype)
