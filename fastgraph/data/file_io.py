@@ -17,6 +17,7 @@ import numpy as np
 
 from fastgraph import errors
 from fastgraph.core.base.dtype import string
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
@@ -42,15 +43,8 @@ class GFile:
         self._file: Any = None
         self._place = 0  # where reading goes on, of a file that is written as well
 
-    @property
-    def name(self) -> Any:
-        """The path."""
-        return self._name
-
-    @property
-    def mode(self) -> str:
-        """The mode in which the file is opened."""
-        return self._mode
+    name = ReadOnly[Any]("_name", "The path.")
+    mode = ReadOnly[str]("_mode", "The mode in which the file is opened.")
 
     def _opened(self) -> Any:
         if self._file is None:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fastgraph.core.base import nesting
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.devices import device
 from fastgraph.core.name_scopes import current_scope, name_scope
 from fastgraph.core.tensor import Tensor, current_trace
@@ -57,10 +58,7 @@ class Operation(ir.OperationView):
         """The name, unique in the graph."""
         return self._node.name if self._found is None else self._found.name
 
-    @property
-    def type(self) -> str:
-        """The type of op, e.g. "MatMul"."""
-        return self._definition.type
+    type = ReadOnly[str]("_definition.type", 'The type of op, e.g. "MatMul".')
 
     @property
     def inputs(self) -> tuple[Any, ...]:
@@ -77,10 +75,7 @@ class Operation(ir.OperationView):
         """The operations it waits for besides those of its inputs."""
         return [self.graph.get_operation_by_name(name) for name in self._definition.control]
 
-    @property
-    def node(self) -> Node:
-        """The node of the graph that it shows."""
-        return self._node
+    node = ReadOnly["Node"]("_node", "The node of the graph that it shows.")
 
     @property
     def device(self) -> str:
@@ -167,15 +162,8 @@ class Graph:
         self._finalized = False
         self._collections: dict[Any, list[Any]] = {}
 
-    @property
-    def name(self) -> str:
-        """The name: of a Function's graph, the function's."""
-        return self.ir.name
-
-    @property
-    def nodes(self) -> list[Node]:
-        """The nodes in program order, as the compiler takes them."""
-        return self.ir.nodes
+    name = ReadOnly[str]("ir.name", "The name: of a Function's graph, the function's.")
+    nodes = ReadOnly["list[Node]"]("ir.nodes", "The nodes in program order, as the compiler takes them.")
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.ir.nodes)
@@ -498,10 +486,7 @@ class Graph:
         """Let nothing be added any more. Source: tf.Graph.finalize."""
         self._finalized = True
 
-    @property
-    def finalized(self) -> bool:
-        """True if nothing may be added."""
-        return self._finalized
+    finalized = ReadOnly[bool]("_finalized", "True if nothing may be added.")
 
     @property
     def building_function(self) -> bool:

@@ -18,6 +18,7 @@ from typing import Any, cast
 from fastgraph.core.base import flags, nesting
 from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.base.locks import Turn
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.base.type_specs import TypeSpec
 from fastgraph.core.conversion import is_sequence
@@ -168,20 +169,10 @@ class Function(MethodCall):
 
     # -- what it is
 
-    @property
-    def python_function(self) -> Callable[..., Any]:
-        """The Python function behind it."""
-        return self._python_function
+    python_function = ReadOnly[Callable[..., Any]]("_python_function", "The Python function behind it.")
+    name = ReadOnly[str]("_name", "The name.")
 
-    @property
-    def name(self) -> str:
-        """The name."""
-        return self._name
-
-    @property
-    def input_signature(self) -> Any:
-        """The signature it is restricted to, or None."""
-        return self._parameters.input_signature
+    input_signature = ReadOnly[Any]("_parameters.input_signature", "The signature it is restricted to, or None.")
 
     @property
     def function_spec(self) -> FunctionSpec:

@@ -14,7 +14,7 @@ from typing import Any, cast
 from llvmlite import ir
 
 from fastgraph.compiler.cpu.target import host
-from fastgraph.compiler.vecmath.lane_operators import LaneOperators
+from fastgraph.core.native.lane_operators import LaneOperators
 
 _TYPES: dict[str, Any] = {
     "bool": ir.IntType(1),

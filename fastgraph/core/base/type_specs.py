@@ -13,6 +13,7 @@ import numpy as np
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DType, DTypeLike
 from fastgraph.core.base.nesting import CompositeSpec, flatten, like_mapping, pack_sequence_as
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import (
     Aval,
     ShapeLike,
@@ -249,20 +250,10 @@ class DenseSpec(TypeSpec):
         self._dtype = dtypes.as_dtype(dtype)
         self._name = name
 
-    @property
-    def shape(self) -> TensorShape:
-        """The shape, perhaps partly known."""
-        return self._shape
+    shape = ReadOnly[TensorShape]("_shape", "The shape, perhaps partly known.")
+    dtype = ReadOnly[DType]("_dtype", "The element type.")
 
-    @property
-    def dtype(self) -> DType:
-        """The element type."""
-        return self._dtype
-
-    @property
-    def name(self) -> str | None:
-        """The name of the argument or result, or None."""
-        return self._name
+    name = ReadOnly[str | None]("_name", "The name of the argument or result, or None.")
 
     def _serialize(self) -> tuple[Any, ...]:
         return self._shape, self._dtype, self._name
@@ -305,10 +296,7 @@ class TensorSpec(DenseSpec):
         """Shape and dtype as the inside of fastgraph has them."""
         return Aval(self._dtype, self._shape._dims)
 
-    @property
-    def value_type(self) -> type:
-        """fastgraph.Tensor."""
-        return self.tensor_class
+    value_type = ReadOnly[type]("tensor_class", "fastgraph.Tensor.")
 
     @property
     def _component_specs(self) -> TensorSpec:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from fastgraph.compiler.vecmath.lane_operators import LaneOperators
+from fastgraph.core.native.lane_operators import LaneOperators
 
 C_TYPES = {
     "bool": "int", "float32": "float", "float64": "double",
