@@ -34,8 +34,7 @@ from fastgraph.graph.trace import GraphTrace, reserved
 from fastgraph.ops.arguments import known_value
 from fastgraph.ops.families import invalid
 
-# ---------------------------------------------------------------------------------------------------------------------
-# cond
+# ---- cond -----------------------------------------------------------------------------------------------------------
 
 
 def cond(
@@ -200,8 +199,7 @@ def _check_branches(branches: list[tuple[GraphTrace, Any]]) -> None:
             raise mismatch(f"{a} and {b} have different types")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# case
+# ---- case -----------------------------------------------------------------------------------------------------------
 
 
 def case(
@@ -328,8 +326,7 @@ def _numbered(index: Tensor, functions: Sequence[Callable[[], Any]], scope: str,
     return _branching(pred, (functions[k], rest), scope, (f"branch{k}", f"branch{k + 1}"), index=index)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# while_loop
+# ---- while_loop -----------------------------------------------------------------------------------------------------
 
 
 def while_loop(

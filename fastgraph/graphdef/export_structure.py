@@ -395,8 +395,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
 }
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Control inputs
+# ---- Control inputs -------------------------------------------------------------------------------------------------
 
 
 def control_of(graph: Graph, found: list[Definition]) -> list[Definition]:

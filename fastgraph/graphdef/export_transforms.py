@@ -15,8 +15,7 @@ from fastgraph.graph.ir import Node, Value
 from fastgraph.graphdef.export_decompositions import Parts
 from fastgraph.graphdef.op_table import Definition, Unwritable
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Fourier transforms
+# ---- Fourier transforms ---------------------------------------------------------------------------------------------
 
 
 def _name(node: Node, kind: str) -> str:
@@ -135,8 +134,7 @@ def fitted(node: Node) -> list[Definition]:
     return parts.last("Pad", (part, paddings))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Masks
+# ---- Masks ----------------------------------------------------------------------------------------------------------
 
 
 def _places(parts: Parts, mask: Value) -> Value:

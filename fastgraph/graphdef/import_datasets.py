@@ -64,8 +64,7 @@ def _flag(value: Any, name: str) -> bool:
     return bool(fixed(value, f"Node '{name}': whether a remainder is dropped"))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Datasets
+# ---- Datasets -------------------------------------------------------------------------------------------------------
 
 
 def _range(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -263,8 +262,7 @@ def _same(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> An
     return inputs[0].value  # how it is made, not what
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Datasets made of others
+# ---- Datasets made of others ----------------------------------------------------------------------------------------
 
 
 def _reduce(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:

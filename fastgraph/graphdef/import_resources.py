@@ -26,8 +26,7 @@ from fastgraph.ops.families import bind_named
 #: A function of the library, the node's name, its inputs and its attributes.
 Make = Callable[[Library, str, list[Any], dict[str, Any]], Any]
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Variables
+# ---- Variables ------------------------------------------------------------------------------------------------------
 
 
 def cell_shape(cell: object) -> Any:
@@ -279,8 +278,7 @@ _DENSE: dict[str, tuple[Callable[..., list[Any]], int, int]] = {
 _OF_ROWS = ("Adadelta", "Adagrad", "AdagradV2", "CenteredRMSProp", "Ftrl", "FtrlV2", "KerasMomentum", "Momentum",
             "RMSProp")  # fmt: skip
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Tables
+# ---- Tables ---------------------------------------------------------------------------------------------------------
 
 
 def _table(*, is_fixed: bool) -> Make:

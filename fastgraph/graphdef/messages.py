@@ -346,8 +346,7 @@ KINDS.update({name: kind_of(name) for name in FIELDS})
     "NameAttrList", "NodeDef", "OpDef", "TensorProto", "TensorShapeProto", "VersionDef",
     "Event", "SummaryMetadata")]  # fmt: skip
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The text format
+# ---- The text format ------------------------------------------------------------------------------------------------
 
 
 def _lines(message: Message, indent: str) -> Iterator[str]:

@@ -43,8 +43,7 @@ class Dims(NamedTuple):
     shape: Shape
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Signatures
+# ---- Signatures -----------------------------------------------------------------------------------------------------
 
 
 class Argument(NamedTuple):
@@ -119,8 +118,7 @@ def results_of(op: str) -> tuple[Argument, ...] | None:
     return None
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Codecs: our attribute as a constant or attribute there, and back
+# ---- Codecs: our attribute as a constant or attribute there, and back -----------------------------------------------
 
 
 def _axes(axes: tuple[Any, ...] | None, node: Node) -> Any:
@@ -167,8 +165,7 @@ CODECS: dict[str, tuple[Callable[[Any, Node], Any], Callable[[Any], Any]]] = {
     "dims": (lambda value, node: Dims(value), lambda value: value.shape),
 }
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The table
+# ---- The table ------------------------------------------------------------------------------------------------------
 
 _REDUCTION = "reduction_indices=axes:axes keep_dims=keepdims"
 _SEGMENTS = "num_segments=num_segments:scalar"
@@ -316,8 +313,7 @@ def rows_for(op: str) -> tuple[tuple[str, Row], ...]:
     return tuple(sorted(found, key=lambda pair: pair[0].endswith("_dynamic")))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Writing
+# ---- Writing --------------------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -531,8 +527,7 @@ def types_of(values: Iterable[Value]) -> list[DType]:
     return [value.aval.dtype for value in values]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Reading
+# ---- Reading --------------------------------------------------------------------------------------------------------
 
 
 class Unreadable(ValueError):

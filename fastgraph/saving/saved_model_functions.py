@@ -218,8 +218,7 @@ def _node_name(name: str) -> str:
     return plain if plain[:1].isalnum() else f"arg_{plain}".rstrip("_")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Signatures
+# ---- Signatures -----------------------------------------------------------------------------------------------------
 
 
 class ArgumentNames:
@@ -298,8 +297,7 @@ class _Keyword(inspect.Parameter):
         self._name = name
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Functions of several traces
+# ---- Functions of several traces ------------------------------------------------------------------------------------
 
 
 class RestoredFunction(Function):

@@ -53,8 +53,7 @@ flags.on_change(forget_all)
 _numbers = itertools.count(1)
 _SIGNATURE = "input_signature"  # the key of the one trace that a Function with an input_signature has
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Running Functions as plain Python
+# ---- Running Functions as plain Python ------------------------------------------------------------------------------
 
 _run_eagerly = False
 
@@ -71,8 +70,7 @@ def functions_run_eagerly() -> bool:
     return _run_eagerly
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Function
+# ---- Function -------------------------------------------------------------------------------------------------------
 
 
 class FunctionSpec(inspect.Signature):
@@ -583,8 +581,7 @@ class BoundFunction(BoundCall):
 
 Function._bound_class = BoundFunction
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Parts
+# ---- Parts ----------------------------------------------------------------------------------------------------------
 
 
 def _no_value(leaf: object) -> Exception:

@@ -34,8 +34,7 @@ class _Origin(origin_info.OriginInfo):  # type: ignore[misc]
     end: tuple[int, int]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Where each node was written
+# ---- Where each node was written ------------------------------------------------------------------------------------
 
 
 class _Current(threading.local):
@@ -126,8 +125,7 @@ def _place(node: Any, around: _Origin) -> None:
         _place(child, origin)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The code that is run differs from what to_code shows
+# ---- The code that is run differs from what to_code shows -----------------------------------------------------------
 
 
 class _Run(ast.NodeTransformer):
@@ -274,8 +272,7 @@ def _is_name(node: ast.AST, name: str) -> bool:
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Code
+# ---- Code -----------------------------------------------------------------------------------------------------------
 
 #: Functions that look at the variables of their caller's frame: there, blocks have all variables of their function.
 _LOOKING = frozenset({"eval", "exec", "locals", "vars", "dir", "breakpoint", "set_trace", "_getframe", "currentframe"})
