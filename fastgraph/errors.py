@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from fastgraph.core.base.read_only import ReadOnly
+
 OK = 0
 CANCELLED = 1
 UNKNOWN = 2
@@ -41,30 +43,13 @@ class OpError(Exception):
         self._error_code = error_code
         self._experimental_payloads: dict[Any, Any] = {}
 
-    @property
-    def message(self) -> str:
-        """The text of the error, without the node."""
-        return self._message
+    message = ReadOnly[str]("_message", "The text of the error, without the node.")
+    op = ReadOnly[Any]("_op", "The operation that failed, or None.")
 
-    @property
-    def op(self) -> Any:
-        """The operation that failed, or None."""
-        return self._op
+    error_code = ReadOnly[int]("_error_code", "TensorFlow's number of the kind of error.")
+    node_def = ReadOnly[Any]("_node_def", "The node that failed, as it would stand in a GraphDef, or None.")
 
-    @property
-    def error_code(self) -> int:
-        """TensorFlow's number of the kind of error."""
-        return self._error_code
-
-    @property
-    def node_def(self) -> Any:
-        """The node that failed, as it would stand in a GraphDef, or None."""
-        return self._node_def
-
-    @property
-    def experimental_payloads(self) -> dict[Any, Any]:
-        """Further details by key; empty here."""
-        return self._experimental_payloads
+    experimental_payloads = ReadOnly[dict[Any, Any]]("_experimental_payloads", "Further details by key; empty here.")
 
     def __str__(self) -> str:
         return self._message

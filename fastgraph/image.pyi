@@ -3,20 +3,20 @@ from collections.abc import Sequence
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
-from fastgraph.data.decoding import decode_bmp as decode_bmp
-from fastgraph.data.decoding import decode_gif as decode_gif
-from fastgraph.data.decoding import decode_image as decode_image
-from fastgraph.data.decoding import decode_jpeg as decode_jpeg
-from fastgraph.data.decoding import decode_png as decode_png
-from fastgraph.data.decoding import decode_webp as decode_webp
-from fastgraph.data.encoding import adjust_jpeg_quality as adjust_jpeg_quality
-from fastgraph.data.encoding import decode_and_crop_jpeg as decode_and_crop_jpeg
-from fastgraph.data.encoding import encode_jpeg as encode_jpeg
-from fastgraph.data.encoding import encode_png as encode_png
-from fastgraph.data.encoding import extract_jpeg_shape as extract_jpeg_shape
-from fastgraph.data.encoding import is_jpeg as is_jpeg
-from fastgraph.data.encoding import random_jpeg_quality as random_jpeg_quality
-from fastgraph.data.encoding import stateless_random_jpeg_quality as stateless_random_jpeg_quality
+from fastgraph.data.image_encoding import adjust_jpeg_quality as adjust_jpeg_quality
+from fastgraph.data.image_encoding import decode_and_crop_jpeg as decode_and_crop_jpeg
+from fastgraph.data.image_encoding import encode_jpeg as encode_jpeg
+from fastgraph.data.image_encoding import encode_png as encode_png
+from fastgraph.data.image_encoding import extract_jpeg_shape as extract_jpeg_shape
+from fastgraph.data.image_encoding import is_jpeg as is_jpeg
+from fastgraph.data.image_encoding import random_jpeg_quality as random_jpeg_quality
+from fastgraph.data.image_encoding import stateless_random_jpeg_quality as stateless_random_jpeg_quality
+from fastgraph.data.media_decoding import decode_bmp as decode_bmp
+from fastgraph.data.media_decoding import decode_gif as decode_gif
+from fastgraph.data.media_decoding import decode_image as decode_image
+from fastgraph.data.media_decoding import decode_jpeg as decode_jpeg
+from fastgraph.data.media_decoding import decode_png as decode_png
+from fastgraph.data.media_decoding import decode_webp as decode_webp
 from fastgraph.ops.image_boxes import CombinedNonMaxSuppression
 from fastgraph.ops.image_resizing import ResizeMethod as ResizeMethod
 from typing import Any

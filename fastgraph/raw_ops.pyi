@@ -3,7 +3,7 @@ from collections.abc import Iterable
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.array_ops import SummedAxes
+from fastgraph.ops.broadcast_shapes import SummedAxes
 from fastgraph.ops.cudnn_rnn import cudnn_rnn as _CudnnRNNV3
 from fastgraph.ops.cudnn_rnn import cudnn_rnn_of_one_length as _CudnnRNN
 from fastgraph.ops.sorting import Unique

@@ -198,7 +198,7 @@ PUBLIC: dict[str, str] = {
         ("train.experimental",),
     ),
     **_same("composites.tensor_array", "TensorArray TensorArraySpec"),
-    **_same("profiling.machine_peaks", "Ceilings ceilings", ("profiler",)),
+    **_same("profiling.roofline", "Ceilings ceilings", ("profiler",)),
     **_same("profiling.recording", "KernelRow Recording StepEvent record", ("profiler",)),
     **_same("profiling.sessions", "Profile ProfilerOptions Trace start stop", ("profiler.experimental",)),
     **_same("core.tape.indexed_slices", "IndexedSlices IndexedSlicesSpec"),
@@ -271,8 +271,8 @@ PUBLIC: dict[str, str] = {
     ),
     "types.experimental.TensorLike": "core.conversion:TensorLike",
     "io.write_graph": "graphdef.graph_view:write_graph",
-    "io.match_filenames_once": "data.files:match_filenames_once",
-    **_same("data.decoding", "decode_webp", ("image", "io")),
+    "io.match_filenames_once": "data.file_io:match_filenames_once",
+    **_same("data.media_decoding", "decode_webp", ("image", "io")),
     **_same("api.eager_context", "async_clear_error async_scope function_executor_type", ("experimental",)),
     "edit_distance": "composites.edit_distance:edit_distance",
     **_same("data.queues", "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue", ("queue",)),
@@ -293,15 +293,15 @@ PUBLIC: dict[str, str] = {
     **_same("composites.dense_hash_table", "DenseHashTable", ("lookup.experimental",)),
     **_same("composites.lookup_tables", "MutableHashTable", ("lookup.experimental",)),
     **_same(
-        "data.files",
+        "data.file_io",
         "GFile copy exists get_registered_schemes glob isdir join listdir makedirs mkdir remove rename rmtree stat "
         "walk",
         ("io.gfile",),
     ),
-    **_same("data.files", "matching_files read_file write_file", ("io",)),
+    **_same("data.file_io", "matching_files read_file write_file", ("io",)),
     **_same("records.codecs", "decode_base64 decode_compressed decode_csv decode_raw encode_base64", ("io",)),
     **_same(
-        "data.serialized_tensors",
+        "graphdef.serialized_tensors",
         "decode_json_example deserialize_many_sparse parse_tensor serialize_many_sparse serialize_sparse "
         "serialize_tensor",
         ("io",),
@@ -322,14 +322,14 @@ PUBLIC: dict[str, str] = {
         "FixedLenFeature FixedLenSequenceFeature RaggedFeature SparseFeature VarLenFeature",
         ("io",),
     ),
-    **_same("data.decoding", "decode_bmp decode_gif decode_image decode_jpeg decode_png", ("image", "io")),
+    **_same("data.media_decoding", "decode_bmp decode_gif decode_image decode_jpeg decode_png", ("image", "io")),
     **_same(
-        "data.encoding",
+        "data.image_encoding",
         "decode_and_crop_jpeg encode_jpeg encode_png extract_jpeg_shape is_jpeg",
         ("image", "io"),
     ),
-    **_same("data.encoding", "adjust_jpeg_quality random_jpeg_quality stateless_random_jpeg_quality", ("image",)),
-    **_same("data.decoding", "decode_wav encode_wav", ("audio",)),
+    **_same("data.image_encoding", "adjust_jpeg_quality random_jpeg_quality stateless_random_jpeg_quality", ("image",)),
+    **_same("data.media_decoding", "decode_wav encode_wav", ("audio",)),
     **_same(
         "core.devices",
         "gpu_device_name is_built_with_cuda is_built_with_gpu_support is_built_with_rocm is_built_with_xla "
@@ -521,7 +521,7 @@ PUBLIC: dict[str, str] = {
     **_same("keras.sequences", "make_sampling_table skipgrams", ("keras.preprocessing.sequence",)),
     **_same("data.time_series", "timeseries_dataset_from_array", ("keras.utils", "keras.preprocessing")),
     **_same("keras.sequences", "img_to_array", ("keras.utils", "keras.preprocessing.image")),
-    "keras.preprocessing.image.smart_resize": "keras.layers.images:smart_resize",
+    "keras.preprocessing.image.smart_resize": "keras.layers.image_preprocessing:smart_resize",
     **_same("keras.diagram", "model_to_dot plot_model", ("keras.utils",)),
     **_same(
         "keras.identifiers",

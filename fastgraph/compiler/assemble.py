@@ -17,10 +17,10 @@ from fastgraph.compiler.library import bias_gradient, convolution, data_dependen
 from fastgraph.compiler.library.register_blocks import Geometry
 from fastgraph.compiler.library.sequential_ops import KINDS, ordered
 from fastgraph.compiler.nest.canonicalize import FlatNest, arrange
-from fastgraph.compiler.nest.column_chunks import split_columns
 from fastgraph.compiler.nest.cost_model import cost, operations
 from fastgraph.compiler.nest.fusion import UPDATES, Cluster, Fusion, lowerable
 from fastgraph.compiler.nest.scalar_ir import Scalar, walk
+from fastgraph.compiler.nest.split_column_reductions import split_columns
 from fastgraph.compiler.nest.split_reductions import few_at_a_time, split
 from fastgraph.compiler.program.program import (
     AliasStep,

@@ -2,7 +2,7 @@
 
 Among them: ops on half floats that are computed in float32 (`half_precision`), convolutions in few groups of few
 channels (`grouped_convolutions`), products of pairs (`paired_products`), and means of the windows at every place
-(`sliding_means`).
+(`separable_pooling`).
 
 Rule: a graph in, a graph out; nothing else changes.
 """
@@ -14,7 +14,7 @@ from typing import Any
 from fastgraph.compiler.grouped_convolutions import apart, is_apart
 from fastgraph.compiler.half_precision import is_widened, widened
 from fastgraph.compiler.paired_products import is_paired, paired
-from fastgraph.compiler.sliding_means import is_sliding, sliding
+from fastgraph.compiler.separable_pooling import is_sliding, sliding
 from fastgraph.core.tensor import use_trace
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value

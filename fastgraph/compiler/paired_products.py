@@ -15,7 +15,7 @@ from fastgraph.core.base.dtype import int16, uint32
 from fastgraph.core.native.matmul import pair_products
 from fastgraph.core.tensor import as_array
 from fastgraph.graph.ir import Node, Value
-from fastgraph.ops.array_ops import bitcast_p
+from fastgraph.ops.casts import bitcast_p
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.matmul import paired_matmul_p
 from fastgraph.ops.movement import reshape, transpose_p

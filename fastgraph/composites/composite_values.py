@@ -11,6 +11,7 @@ import numpy as np
 
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 
@@ -58,10 +59,7 @@ class RaggedTensorValue:
         """The number of ragged axes."""
         return len(self.nested_row_splits)
 
-    @property
-    def dtype(self) -> Any:
-        """The NumPy dtype of the values."""
-        return self.flat_values.dtype
+    dtype = ReadOnly[Any]("flat_values.dtype", "The NumPy dtype of the values.")
 
     @property
     def shape(self) -> tuple[int | None, ...]:

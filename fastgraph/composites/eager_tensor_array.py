@@ -13,6 +13,7 @@ import numpy as np
 
 from fastgraph.composites.variable_shape_entries import parts_of
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import Shape, ShapeLike, TensorShape, as_dims, compatible, dims_text
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor, current_trace
@@ -83,15 +84,8 @@ class TensorArray:
 
     # Properties.
 
-    @property
-    def dtype(self) -> DType:
-        """The dtype of its entries."""
-        return self._dtype
-
-    @property
-    def dynamic_size(self) -> bool:
-        """True if a write beyond its end makes it longer."""
-        return self._dynamic_size
+    dtype = ReadOnly[DType]("_dtype", "The dtype of its entries.")
+    dynamic_size = ReadOnly[bool]("_dynamic_size", "True if a write beyond its end makes it longer.")
 
     @property
     def element_shape(self) -> TensorShape:

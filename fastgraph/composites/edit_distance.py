@@ -13,7 +13,7 @@ from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import float32
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.name_scopes import name_scope
-from fastgraph.core.native import array_loops
+from fastgraph.core.native import array_kernels
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.families import invalid
 from fastgraph.ops.python_functions import host_call
@@ -50,7 +50,7 @@ def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str
         touched = np.unique(np.concatenate(places))
         ends = np.array([np.searchsorted(place[order], touched, "right") for place, order in zip(places, orders)])
         first, second = (code[order] for code, order in zip(codes, orders))
-        counts = array_loops.edits(first, second, ends).astype(np.float64)
+        counts = array_kernels.edits(first, second, ends).astype(np.float64)
         if normalize:
             with np.errstate(divide="ignore"):
                 counts /= np.diff(ends[1], prepend=0)

@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype, int64, string
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.native.array_loops import StringNumbers
+from fastgraph.core.native.array_kernels import StringNumbers
 from fastgraph.errors import FailedPreconditionError
 from fastgraph.ops.families import Array, custom, invalid
 

@@ -23,6 +23,7 @@ from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64, string
 from fastgraph.core.base.file_errors import raising_for
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.registry import get
@@ -55,15 +56,8 @@ class _OfDtypes(AutoTrackable):
     _key_dtype: DType
     _value_dtype: DType
 
-    @property
-    def key_dtype(self) -> DType:
-        """The dtype of keys."""
-        return self._key_dtype
-
-    @property
-    def value_dtype(self) -> DType:
-        """The dtype of values."""
-        return self._value_dtype
+    key_dtype = ReadOnly[DType]("_key_dtype", "The dtype of keys.")
+    value_dtype = ReadOnly[DType]("_value_dtype", "The dtype of values.")
 
 
 class TableInitializer(_OfDtypes):
@@ -160,10 +154,7 @@ class TextFileInitializer(TableInitializer):
         _check_dtypes(table, self.key_dtype, self.value_dtype)
         table.fill(*self.columns())
 
-    @property
-    def file(self) -> Any:
-        """The file's path."""
-        return self._file
+    file = ReadOnly[Any]("_file", "The file's path.")
 
     def described(self) -> dict[str, Any]:
         """Return what is read of a line, as operations of TensorFlow say it."""
@@ -210,10 +201,7 @@ class LookupInterface(_OfDtypes, TrackableResource):
     def __init__(self, key_dtype: DTypeLike, value_dtype: DTypeLike, name: str) -> None:
         self._key_dtype, self._value_dtype, self._name = as_dtype(key_dtype), as_dtype(value_dtype), name
 
-    @property
-    def name(self) -> str:
-        """The table's name."""
-        return self._name
+    name = ReadOnly[str]("_name", "The table's name.")
 
     def _keys(self, keys: TensorLike) -> tuple[Any, Callable[[Any], Any]]:
         """(keys as a tensor, what puts values in their place) of tensors and composites. Raises TypeError."""
@@ -274,10 +262,7 @@ class StaticHashTable(_Entries):
         self._filled = False
         initializer.initialize(self)
 
-    @property
-    def default_value(self) -> Tensor:
-        """The value of keys that are not in the table."""
-        return self._default_value
+    default_value = ReadOnly[Tensor]("_default_value", "The value of keys that are not in the table.")
 
     def fill(self, keys: Array, values: Array) -> None:
         """Put keys and values into the table, once. Raises FailedPreconditionError for a key with two values."""

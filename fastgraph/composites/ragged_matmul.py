@@ -10,13 +10,13 @@ from fastgraph.core.base.dtype import int64
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import bind
 from fastgraph.ops.arguments import as_tensor
-from fastgraph.ops.array_ops import sequence_mask
 from fastgraph.ops.creation import fill
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.gathering import boolean_mask, where
 from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.runtime_assertions import assert_equal
 from fastgraph.ops.segments import unsorted_segment_max
+from fastgraph.ops.sequences import sequence_mask
 from fastgraph.ops.tiling import repeat
 
 _RAGGED = "The matrices in `a` and `b` may not be ragged in their innermost dimension."

@@ -36,17 +36,16 @@ from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import Tensor, bind, convert
 from fastgraph.ops import reduction
 from fastgraph.ops.arguments import as_tensor, known_value, of_dtypes
-from fastgraph.ops.array_ops import sequence_mask
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.comparison import equal
 from fastgraph.ops.creation import fill, ones, range_, zeros
 from fastgraph.ops.deferred_calls import late_structure
+from fastgraph.ops.dynamic_partition import dynamic_partition
 from fastgraph.ops.elementwise import cast, maximum, ones_like, select
 from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import boolean_mask, gather, where
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import reshape, shape
-from fastgraph.ops.partitions import dynamic_partition
 from fastgraph.ops.reduction import reduce_all, reduce_max, reduce_sum
 from fastgraph.ops.runtime_assertions import assert_equal, ensure_shape
 from fastgraph.ops.scatter import gather_nd, tensor_scatter_update_p
@@ -56,6 +55,7 @@ from fastgraph.ops.segments import (
     unsorted_segment_prod,
     unsorted_segment_sum,
 )
+from fastgraph.ops.sequences import sequence_mask
 from fastgraph.ops.strings import reduce_join
 from fastgraph.ops.tiling import repeat
 

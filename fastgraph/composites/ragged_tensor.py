@@ -15,6 +15,7 @@ from fastgraph.composites.ragged_operators import RaggedOperators
 from fastgraph.composites.row_splits import along, as_partition, splits_of
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, int64
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import TensorShape, as_dims, shape_of
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import TensorLike, unsupported
@@ -220,15 +221,8 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
 
     # -- what it is made of
 
-    @property
-    def values(self) -> Any:
-        """The rows one after the other: a Tensor, or a RaggedTensor."""
-        return self._values
-
-    @property
-    def row_splits(self) -> Tensor:
-        """The places where rows begin, and where the last ends. i[n + 1]."""
-        return self._row_splits
+    values = ReadOnly[Any]("_values", "The rows one after the other: a Tensor, or a RaggedTensor.")
+    row_splits = ReadOnly[Tensor]("_row_splits", "The places where rows begin, and where the last ends. i[n + 1].")
 
     @property
     def uniform_row_length(self) -> Tensor | None:
@@ -265,11 +259,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         """Return what is known of the shape."""
         return self.shape
 
-    @property
-    def dtype(self) -> DType:
-        """The dtype of the values."""
-        dtype: DType = self._values.dtype
-        return dtype
+    dtype = ReadOnly[DType]("_values.dtype", "The dtype of the values.")
 
     def consumers(self) -> list[Any]:
         """Return the operations that take it: in eager mode none are known."""
@@ -486,25 +476,11 @@ class RaggedTensorSpec(TypeSpec):
             raise TypeError(f"Expected a RaggedTensor, not {value!r}")
         return value._type_spec
 
-    @property
-    def shape(self) -> TensorShape:
-        """The shape, ragged and unknown dimensions None."""
-        return self._shape
+    shape = ReadOnly[TensorShape]("_shape", "The shape, ragged and unknown dimensions None.")
+    dtype = ReadOnly[DType]("_dtype", "The dtype of the values.")
 
-    @property
-    def dtype(self) -> DType:
-        """The dtype of the values."""
-        return self._dtype
-
-    @property
-    def ragged_rank(self) -> int:
-        """The number of dimensions, after the first, that are ragged."""
-        return self._ragged_rank
-
-    @property
-    def row_splits_dtype(self) -> DType:
-        """int32 or int64."""
-        return self._row_splits_dtype
+    ragged_rank = ReadOnly[int]("_ragged_rank", "The number of dimensions, after the first, that are ragged.")
+    row_splits_dtype = ReadOnly[DType]("_row_splits_dtype", "int32 or int64.")
 
     @property
     def flat_values_spec(self) -> None:

@@ -22,11 +22,10 @@ from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims, reshape, shape
 from fastgraph.ops.padding import pad
-from fastgraph.ops.partitions import ApproxTopK, approx_max_k, approx_min_k
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.runtime_assertions import check_indices
 from fastgraph.ops.scatter import tensor_scatter_update_p
-from fastgraph.ops.sorting import argsort
+from fastgraph.ops.sorting import ApproxTopK, approx_max_k, approx_min_k, argsort
 
 
 class RaggedFillEmptyRows(NamedTuple):

@@ -16,7 +16,7 @@ from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import int32, int64, string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.native.array_loops import fingerprints
+from fastgraph.core.native.array_kernels import fingerprints
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, named, whole
 from fastgraph.ops.creation import fill

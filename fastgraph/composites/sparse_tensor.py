@@ -11,6 +11,7 @@ from typing import Any
 
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int64
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import ShapeLike, TensorShape, as_dims, shape_of
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import TensorLike, convert_to_tensor, unsupported
@@ -89,20 +90,10 @@ class SparseTensor(CompositeTensor):
             )
         return cls(*[getattr(sparse_tensor_value, field) for field in fields])
 
-    @property
-    def indices(self) -> Tensor:
-        """The places of the values. i64[n, rank]."""
-        return self._indices
+    indices = ReadOnly[Tensor]("_indices", "The places of the values. i64[n, rank].")
+    values = ReadOnly[Tensor]("_values", "The values. t[n].")
 
-    @property
-    def values(self) -> Tensor:
-        """The values. t[n]."""
-        return self._values
-
-    @property
-    def dense_shape(self) -> Tensor:
-        """The dense tensor's shape. i64[rank]."""
-        return self._dense_shape
+    dense_shape = ReadOnly[Tensor]("_dense_shape", "The dense tensor's shape. i64[rank].")
 
     @property
     def shape(self) -> TensorShape:
@@ -123,26 +114,11 @@ class SparseTensor(CompositeTensor):
         """Say what is known of the dense tensor's shape. Raises ValueError if it contradicts what was known."""
         self._known = self.shape.merge_with(shape)
 
-    @property
-    def dtype(self) -> DType:
-        """The dtype of the values."""
-        dtype: DType = self._values.dtype
-        return dtype
+    dtype = ReadOnly[DType]("_values.dtype", "The dtype of the values.")
+    rank = ReadOnly[int | None]("shape.rank", "The number of dimensions of the dense tensor, or None.")
 
-    @property
-    def rank(self) -> int | None:
-        """The number of dimensions of the dense tensor, or None."""
-        return self.shape.rank
-
-    @property
-    def op(self) -> Any:
-        """The operation that made `values`."""
-        return self._values.op
-
-    @property
-    def graph(self) -> Any:
-        """The graph that `values` belong to."""
-        return self._values.graph
+    op = ReadOnly[Any]("_values.op", "The operation that made `values`.")
+    graph = ReadOnly[Any]("_values.graph", "The graph that `values` belong to.")
 
     def consumers(self) -> list[Any]:
         """Return the operations that take one of the three tensors; in eager mode none are known."""
@@ -249,15 +225,8 @@ class SparseTensorSpec(TypeSpec):
             raise TypeError("Expected SparseTensor or SparseTensorValue.")
         return value._type_spec
 
-    @property
-    def shape(self) -> TensorShape:
-        """The dense tensor's shape, perhaps partly known."""
-        return self._shape
-
-    @property
-    def dtype(self) -> DType:
-        """The dtype of the values."""
-        return self._dtype
+    shape = ReadOnly[TensorShape]("_shape", "The dense tensor's shape, perhaps partly known.")
+    dtype = ReadOnly[DType]("_dtype", "The dtype of the values.")
 
     @property
     def value_type(self) -> type:

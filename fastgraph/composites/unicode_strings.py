@@ -18,7 +18,7 @@ from fastgraph.core.base.dtype import int32, int64, string
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
-from fastgraph.core.native.array_loops import pieces
+from fastgraph.core.native.array_kernels import pieces
 from fastgraph.core.tensor import EagerTensor, Tensor, from_array
 from fastgraph.ops.arguments import as_tensor, static_int, whole, word
 from fastgraph.ops.comparison import logical_and

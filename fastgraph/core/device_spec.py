@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from fastgraph.core.base.read_only import ReadOnly
+
 _KINDS = ("CPU", "GPU", "TPU", "CUSTOM")
 
 
@@ -32,30 +34,13 @@ class DeviceSpec:
         self._device_type = None if device_type is None else str(device_type).upper()
         self._device_index = None if device_index is None else int(device_index)
 
-    @property
-    def job(self) -> str | None:
-        """The name of the job."""
-        return self._job
+    job = ReadOnly[str | None]("_job", "The name of the job.")
+    replica = ReadOnly[int | None]("_replica", "The number of the replica.")
 
-    @property
-    def replica(self) -> int | None:
-        """The number of the replica."""
-        return self._replica
+    task = ReadOnly[int | None]("_task", "The number of the task.")
+    device_type = ReadOnly[str | None]("_device_type", "CPU, GPU, ...")
 
-    @property
-    def task(self) -> int | None:
-        """The number of the task."""
-        return self._task
-
-    @property
-    def device_type(self) -> str | None:
-        """CPU, GPU, ..."""
-        return self._device_type
-
-    @property
-    def device_index(self) -> int | None:
-        """The number of the device among those of its type."""
-        return self._device_index
+    device_index = ReadOnly[int | None]("_device_index", "The number of the device among those of its type.")
 
     @classmethod
     def from_string(cls, spec: str) -> DeviceSpec:

@@ -9,6 +9,7 @@ import re
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.tensor import current_state, current_trace
 
 _KEY = "name_scope"
@@ -79,10 +80,7 @@ class name_scope:
         self._name = name
         self._before: list[str] = []
 
-    @property
-    def name(self) -> str:
-        """The name given."""
-        return self._name
+    name = ReadOnly[str]("_name", "The name given.")
 
     def __enter__(self) -> str:
         before = current_scope()

@@ -10,13 +10,14 @@ from __future__ import annotations
 PRIMITIVES: dict[str, str] = {
     "activations": "divide_no_nan elu leaky_relu leaky_relu_grad relu relu6 relu6_grad relu_grad selu softplus",
     "arg_reduction": "argmax argmin",
-    "array_ops": "bitcast broadcast_args",
     "banded_solvers": "banded_triangular_solve",
     "bessel": (
         "bessel_i0 bessel_i0e bessel_i1 bessel_i1e bessel_j0 bessel_j1 bessel_k0 bessel_k0e bessel_k1 bessel_k1e "
         "bessel_y0 bessel_y1 dawsn expint fresnel_cos fresnel_sin spence"
     ),
+    "broadcast_shapes": "broadcast_args",
     "broadcasting": "broadcast_to broadcast_to_dynamic sum_to_like sum_to_shape",
+    "casts": "bitcast",
     "check_numerics": "check_numerics_v2",
     "comparison": (
         "bitwise_and bitwise_or bitwise_xor equal greater greater_equal invert is_finite is_inf is_nan left_shift "
@@ -33,6 +34,7 @@ PRIMITIVES: dict[str, str] = {
     "ctc_loss": "ctc",
     "deferred_calls": "late_call",
     "division": "floordiv floormod realdiv",
+    "dynamic_partition": "dynamic_partition",
     "elementwise": (
         "abs add apart cast cast_stored complex_abs identity maximum minimum multiply multiply_no_nan negative "
         "ones_like reciprocal select sign square squared_difference stop_gradient subtract zeros_like"
@@ -48,6 +50,7 @@ PRIMITIVES: dict[str, str] = {
     "image_boxes": "suppression",
     "incomplete_gamma": "betainc igamma igamma_grad_a igammac",
     "indexing": "strided_slice strided_slice_dynamic strided_slice_grad",
+    "isotonic_regression": "isotonic isotonic_grad",
     "joining": "whole_split",
     "joining_primitives": "concat split stack unstack",
     "linear_solvers": "det inv slogdet solve triangular_solve",
@@ -59,7 +62,6 @@ PRIMITIVES: dict[str, str] = {
     "nn_ops": "add_n",
     "one_hot": "one_hot one_hot_dynamic",
     "padding": "mirror_pad pad reverse roll",
-    "partitions": "dynamic_partition isotonic isotonic_grad",
     "pooling_primitives": "avg_pool avg_pool_grad max_pool max_pool_grad max_pool_pick",
     "print_op": "print timestamp",
     "python_functions": "communicate eager_py_func host_call py_func write_summary",
@@ -109,11 +111,6 @@ PUBLIC: dict[str, str] = {
         "nn.relu6 nn.selu nn.silu nn.softplus nn.swish"
     ),
     "arg_reduction": "argmax argmin math.argmax math.argmin",
-    "array_ops": (
-        "bitcast broadcast_dynamic_shape broadcast_static_shape dtypes.saturate_cast identity_n math.accumulate_n "
-        "math.is_non_decreasing math.is_strictly_increasing math.polyval math.scalar_mul math.zero_fraction "
-        "nn.zero_fraction raw_ops.BroadcastGradientArgs reverse_sequence saturate_cast sequence_mask shape_n tuple"
-    ),
     "atrous_convolutions": (
         "nn.atrous_conv2d nn.atrous_conv2d_transpose nn.depthwise_conv2d_backprop_filter "
         "nn.depthwise_conv2d_backprop_input nn.with_space_to_batch required_space_to_batch_paddings"
@@ -126,12 +123,14 @@ PUBLIC: dict[str, str] = {
         "math.special.bessel_k1e math.special.bessel_y0 math.special.bessel_y1 math.special.dawsn "
         "math.special.expint math.special.fresnel_cos math.special.fresnel_sin math.special.spence"
     ),
+    "broadcast_shapes": "broadcast_dynamic_shape broadcast_static_shape raw_ops.BroadcastGradientArgs",
     "broadcasting": "broadcast_to",
     "candidate_samplers": (
         "nn.all_candidate_sampler nn.compute_accidental_hits nn.fixed_unigram_candidate_sampler nn.nce_loss "
         "nn.sampled_softmax_loss random.all_candidate_sampler random.fixed_unigram_candidate_sampler "
         "random.log_uniform_candidate_sampler random.uniform_candidate_sampler"
     ),
+    "casts": "bitcast dtypes.saturate_cast saturate_cast",
     "check_numerics": "debugging.disable_check_numerics debugging.enable_check_numerics",
     "comparison": (
         "bitwise.bitwise_and bitwise.bitwise_or bitwise.bitwise_xor bitwise.invert bitwise.left_shift "
@@ -145,11 +144,15 @@ PUBLIC: dict[str, str] = {
         "nn.convolution nn.depthwise_conv2d nn.separable_conv2d"
     ),
     "cosine_transforms": "signal.dct signal.idct",
-    "counting": "histogram_fixed_width math.bincount math.confusion_matrix math.invert_permutation unravel_index",
+    "counting": (
+        "histogram_fixed_width histogram_fixed_width_bins math.bincount math.confusion_matrix "
+        "math.invert_permutation math.zero_fraction nn.zero_fraction unravel_index"
+    ),
     "creation": "eye fill linalg.eye linspace ones range zeros",
     "ctc_loss": "nn.ctc_loss nn.ctc_unique_labels",
     "custom_gradients": "custom_gradient grad_pass_through recompute_grad",
-    "division": "divide math.divide math.floordiv math.floormod math.mod math.truediv truediv",
+    "division": "divide math.divide math.floordiv math.floormod math.mod math.truediv realdiv truediv",
+    "dynamic_partition": "dynamic_partition dynamic_stitch",
     "einsum": "einsum linalg.einsum",
     "elementwise": (
         "IndexedSlices IndexedSlicesSpec abs add cast clip_by_value dtypes.cast identity math.abs math.add "
@@ -211,12 +214,11 @@ PUBLIC: dict[str, str] = {
     ),
     "incomplete_gamma": "math.betainc math.igamma math.igammac",
     "indexing": "strided_slice",
-    "joining": "concat split stack unstack",
+    "isotonic_regression": "nn.isotonic_regression",
+    "joining": "concat identity_n parallel_stack shape_n split stack tuple unstack",
     "linear_solvers": "linalg.det linalg.inv linalg.slogdet linalg.solve linalg.triangular_solve",
     "loss_averages": (
-        "nn.batch_norm_with_global_normalization nn.compute_average_loss nn.experimental.general_dropout "
-        "nn.local_response_normalization nn.lrn nn.scale_regularization_loss nn.space_to_batch parallel_stack "
-        "realdiv scalar_mul space_to_batch_nd"
+        "nn.compute_average_loss nn.scale_regularization_loss nn.space_to_batch scalar_mul space_to_batch_nd"
     ),
     "matmul": "linalg.matmul linalg.matvec linalg.tensordot matmul tensordot",
     "matrix_diagonals": (
@@ -227,20 +229,17 @@ PUBLIC: dict[str, str] = {
     "matrix_transposes": "linalg.adjoint linalg.cross linalg.matrix_transpose",
     "movement": "expand_dims rank reshape shape size squeeze transpose",
     "nn_ops": (
-        "add_n clip_by_global_norm clip_by_norm linalg.global_norm linalg.l2_normalize math.add_n math.l2_normalize "
-        "nn.bias_add nn.embedding_lookup nn.l2_loss nn.l2_normalize"
+        "add_n clip_by_global_norm clip_by_norm linalg.global_norm linalg.l2_normalize math.accumulate_n math.add_n "
+        "math.l2_normalize math.polyval math.scalar_mul nn.bias_add nn.embedding_lookup nn.l2_loss nn.l2_normalize"
     ),
     "no_op": "group no_op",
     "normalization": (
-        "nn.batch_normalization nn.crelu nn.log_poisson_loss nn.moments nn.normalize_moments "
-        "nn.sufficient_statistics nn.weighted_cross_entropy_with_logits nn.weighted_moments"
+        "nn.batch_norm_with_global_normalization nn.batch_normalization nn.crelu nn.local_response_normalization "
+        "nn.log_poisson_loss nn.lrn nn.moments nn.normalize_moments nn.sufficient_statistics "
+        "nn.weighted_cross_entropy_with_logits nn.weighted_moments"
     ),
     "one_hot": "one_hot",
     "padding": "pad reverse roll",
-    "partitions": (
-        "dynamic_partition dynamic_stitch histogram_fixed_width_bins math.approx_max_k math.approx_min_k "
-        "math.sobol_sample nn.approx_max_k nn.approx_min_k nn.collapse_repeated nn.isotonic_regression"
-    ),
     "patches": "extract_volume_patches nn.dilation2d nn.erosion2d nn.max_pool_with_argmax",
     "poolings": (
         "nn.avg_pool nn.avg_pool1d nn.avg_pool2d nn.avg_pool3d nn.max_pool nn.max_pool1d nn.max_pool2d nn.max_pool3d "
@@ -254,8 +253,8 @@ PUBLIC: dict[str, str] = {
         "random.stateless_parameterized_truncated_normal random.stateless_poisson raw_ops.RandomGammaGrad"
     ),
     "random_ops": (
-        "nn.dropout random.categorical random.normal random.set_seed random.shuffle random.truncated_normal "
-        "random.uniform"
+        "nn.dropout nn.experimental.general_dropout random.categorical random.normal random.set_seed random.shuffle "
+        "random.truncated_normal random.uniform"
     ),
     "reduction": (
         "linalg.norm linalg.normalize math.count_nonzero math.reduce_all math.reduce_any math.reduce_euclidean_norm "
@@ -282,6 +281,7 @@ PUBLIC: dict[str, str] = {
         "math.unsorted_segment_max math.unsorted_segment_mean math.unsorted_segment_min math.unsorted_segment_prod "
         "math.unsorted_segment_sqrt_n math.unsorted_segment_sum"
     ),
+    "sequences": "nn.collapse_repeated reverse_sequence sequence_mask",
     "signal_frames": (
         "signal.frame signal.hamming_window signal.hann_window signal.inverse_mdct signal.inverse_stft "
         "signal.inverse_stft_window_fn signal.kaiser_bessel_derived_window signal.kaiser_window "
@@ -289,13 +289,15 @@ PUBLIC: dict[str, str] = {
         "signal.overlap_and_add signal.stft signal.vorbis_window"
     ),
     "slicing": "slice",
+    "sobol_sequence": "math.sobol_sample",
     "softmax": (
         "math.log_softmax math.softmax nn.log_softmax nn.sigmoid_cross_entropy_with_logits nn.softmax "
         "nn.softmax_cross_entropy_with_logits nn.sparse_softmax_cross_entropy_with_logits"
     ),
     "sorting": (
-        "argsort math.in_top_k math.top_k nn.in_top_k nn.top_k raw_ops.Bucketize raw_ops.UniqueV2 "
-        "raw_ops.UniqueWithCountsV2 searchsorted sort unique unique_with_counts"
+        "argsort math.approx_max_k math.approx_min_k math.in_top_k math.is_non_decreasing "
+        "math.is_strictly_increasing math.top_k nn.approx_max_k nn.approx_min_k nn.in_top_k nn.top_k "
+        "raw_ops.Bucketize raw_ops.UniqueV2 raw_ops.UniqueWithCountsV2 searchsorted sort unique unique_with_counts"
     ),
     "space_to_batch": "batch_to_space nn.depth_to_space nn.space_to_depth space_to_batch",
     "special_functions": (

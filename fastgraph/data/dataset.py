@@ -354,10 +354,6 @@ def _enumerated(dataset: Dataset, start: TensorLike = 0) -> Any:
     return dataset.enumerate(start)
 
 
-def _builtin_map(function: Callable[..., Any], *datasets: Dataset) -> Any:
-    return (datasets[0] if len(datasets) == 1 else Dataset.zip(*datasets)).map(function)
-
-
 def _absolutes(dataset: Dataset) -> Any:
     def of_element(*parts: object) -> Any:
         return nesting.map_structure(elementwise.abs, parts[0] if len(parts) == 1 else parts)
@@ -388,7 +384,7 @@ Dataset.__fg_builtins__ = {  # type: ignore[attr-defined]
     abs: _absolutes,
     enumerate: _enumerated,
     zip: Dataset.zip,
-    map: _builtin_map,
+    map: lambda function, *datasets: (datasets[0] if len(datasets) == 1 else Dataset.zip(*datasets)).map(function),
     filter: lambda function, dataset: dataset.filter(function),
     len: _length,
     any: functools.partial(_any_or_all, "any", True),

@@ -14,6 +14,7 @@ from fastgraph.composites.ragged_tensor import RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensorSpec
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int64
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.base.type_specs import NoneTensorSpec, TensorSpec
 from fastgraph.core.conversion import unsupported
@@ -47,10 +48,7 @@ class DatasetBase(InElements):
 
     # -- what it is
 
-    @property
-    def element_spec(self) -> Any:
-        """The spec of an element: a structure of specs."""
-        return self._spec
+    element_spec = ReadOnly[Any]("_spec", "The spec of an element: a structure of specs.")
 
     @property
     def _type_spec(self) -> DatasetSpec:

@@ -283,8 +283,7 @@ class Combinations(DatasetBase):
                 )
             fixed = exponentials.log(weights)[None]
         if len(datasets) == 1:
-            only: Dataset = datasets[0]
-            return only
+            return datasets[0]
         choice = Combinations.random(seed, rerandomize_each_iteration).batch(2).map(lambda draw: _drawn(fixed, draw))
         return made(windows.Directed, choice, *datasets, stop=stop_on_empty_dataset)
 

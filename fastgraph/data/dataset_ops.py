@@ -26,7 +26,7 @@ from fastgraph.ops.families import Array, custom
 
 
 def _writer() -> Any:
-    from fastgraph.data.written_datasets import Written
+    from fastgraph.data.export_datasets import Written
 
     return Written
 

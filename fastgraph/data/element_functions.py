@@ -13,6 +13,7 @@ from typing import Any
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
 from fastgraph.core.base.locks import Lock
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import current_trace
 from fastgraph.data.element_specs import Element, flat, normalized, packed, spec_of, tensor_specs
@@ -125,10 +126,7 @@ class OfFunction(OfTensors):
     def __init__(self, source: Source, captured: tuple[Any, ...], mapped: Mapped) -> None:
         self.source, self._mapped, self._captured = source, mapped, captured
 
-    @property
-    def draws(self) -> bool:
-        """True if its function has random ops."""
-        return self._mapped.draws
+    draws = ReadOnly[bool]("_mapped.draws", "True if its function has random ops.")
 
     def function(self, run: Run) -> Callable[[Element], Element]:
         """Return the function of elements for an iterator. Its errors say which dataset it is of."""
@@ -218,8 +216,7 @@ class FlatMap(OfFunction):
         function = self.function(run)
 
         def inner(element: Element) -> Iterator[Element]:
-            found: Iterator[Element] = packed(self.inner, function(element)).source.elements(run)
-            return found
+            return packed(self.inner, function(element)).source.elements(run)
 
         return Chained(map(inner, self.source.elements(run)))
 

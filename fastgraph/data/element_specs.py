@@ -16,6 +16,7 @@ from fastgraph.composites.ragged_tensor import RaggedTensor, RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.type_specs import NoneTensorSpec, TensorSpec, TypeSpec, type_spec_from_value
 from fastgraph.core.tensor import Tensor, convert
 
@@ -30,10 +31,7 @@ class OfElements(TypeSpec):
     def __init__(self, element_spec: Any) -> None:
         self._element_spec = element_spec
 
-    @property
-    def element_spec(self) -> Any:
-        """The spec of an element."""
-        return self._element_spec
+    element_spec = ReadOnly[Any]("_element_spec", "The spec of an element.")
 
     def _serialize(self) -> tuple[Any, ...]:
         return (self._element_spec,)

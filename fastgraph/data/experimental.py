@@ -136,8 +136,7 @@ def to_variant(dataset: Dataset) -> Any:
 def from_variant(variant: Any, structure: Any) -> Dataset:
     """Return the dataset with elements like `structure` that such a tensor stands for. Source: tf.data.experimental."""
     spec = structure.element_spec if isinstance(structure, DatasetSpec) else structure
-    found: Dataset = DatasetSpec(spec)._from_components(variant)
-    return found
+    return DatasetSpec(spec)._from_components(variant)
 
 
 def get_structure(dataset_or_iterator: Any) -> Any:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from fastgraph.data.dataset import Dataset
-from fastgraph.data.decoding import decode_image
-from fastgraph.data.files import read_file
-from fastgraph.keras.layers.images import smart_resize
+from fastgraph.data.file_io import read_file
+from fastgraph.data.media_decoding import decode_image
+from fastgraph.keras.layers.image_preprocessing import smart_resize
 from fastgraph.keras.layers.reshaping import interpolation_of
 from fastgraph.ops.image_resizing import resize
 from fastgraph.ops.strings import substr

@@ -15,6 +15,7 @@ from fastgraph.composites.sparse_ops import to_dense
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import string
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.tensor import Tensor, convert, current_trace, from_array
 from fastgraph.data import dataset_ops
 from fastgraph.data.element_specs import OfElements, packed
@@ -32,10 +33,7 @@ class IteratorBase(Iterator[Any]):
 
     _spec: Any
 
-    @property
-    def element_spec(self) -> Any:
-        """The spec of an element."""
-        return self._spec
+    element_spec = ReadOnly[Any]("_spec", "The spec of an element.")
 
     def get_next(self) -> Any:
         """Return the next element. Raises OutOfRangeError after the last."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.native.array_loops import jpeg_colors
+from fastgraph.core.native.array_kernels import jpeg_colors
 from fastgraph.ops.families import Array
 
 

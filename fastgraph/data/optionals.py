@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastgraph.core.base.dtype import bool_, string
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.data.element_specs import OfElements, flat, least_extents, normalized, packed, spec_of, tensor_specs
@@ -58,10 +59,7 @@ class Optional:
         runtime_assertions.Assert(self._has_value, ["The given optional does not have a value."])
         return packed(self._element_spec, self._components)
 
-    @property
-    def element_spec(self) -> Any:
-        """The spec of the value, if there is one."""
-        return self._element_spec
+    element_spec = ReadOnly[Any]("_element_spec", "The spec of the value, if there is one.")
 
     @property
     def _type_spec(self) -> OptionalSpec:
@@ -118,5 +116,4 @@ def _nothing(spec: TensorSpec, least: int) -> Any:
 
 def get_next_as_optional(iterator: Any) -> Optional:
     """Return the next element of an iterator, an empty Optional after the last. Source: tf.data.experimental."""
-    found: Optional = iterator.get_next_as_optional()
-    return found
+    return iterator.get_next_as_optional()

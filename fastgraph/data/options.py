@@ -181,5 +181,4 @@ class Options(_Fields):
 
     def merge(self, options: Options) -> Options:
         """Return these options with what another one says besides, which wins."""
-        merged: Options = self._merged(options)
-        return merged
+        return self._merged(options)

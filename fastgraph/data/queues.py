@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype, bool_, int32, int64
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
@@ -63,25 +64,15 @@ class QueueBase:
         QueueBase.__init__(self, kinds, dims, names, _Store(int(capacity)))
         self._name = name
 
-    @property
-    def name(self) -> str:
-        """The name."""
-        return self._name
-
-    @property
-    def dtypes(self) -> list[DType]:
-        """The dtypes of an element's components."""
-        return self._dtypes
+    name = ReadOnly[str]("_name", "The name.")
+    dtypes = ReadOnly[list[DType]]("_dtypes", "The dtypes of an element's components.")
 
     @property
     def shapes(self) -> list[TensorShape]:
         """The shapes of an element's components."""
         return [TensorShape(None)] * len(self._dtypes) if self._shapes is None else list(self._shapes)
 
-    @property
-    def names(self) -> list[str] | None:
-        """The names of an element's components, None if it is a list of them."""
-        return self._names
+    names = ReadOnly[list[str] | None]("_names", "The names of an element's components, None if it is a list of them.")
 
     @property
     def queue_ref(self) -> Any:

@@ -101,10 +101,6 @@ def _feed(take: Callable[[bytes], None], given: object, seen: set[int]) -> None:
 # ---- records ---------------------------------------------------------------------------------------------------------
 
 
-def _plain(path: str, mode: str) -> Any:
-    return open(path, mode)
-
-
 def _snappy(path: str, mode: str) -> Any:
     return SnappyWriter(path) if mode == "wb" else SnappyReader(open(path, "rb"))
 
@@ -121,7 +117,7 @@ class _Writer:
     """Writes the elements of a pass as one run below a folder; finished, the metadata say so."""
 
     def __init__(self, folder: str, compression: str | None, types: list[TensorSpec], graph: str = "") -> None:
-        self.folder, self.opened = folder, _OPENED.get(compression, _plain)
+        self.folder, self.opened = folder, _OPENED.get(compression, open)
         self.run = str(secrets.randbits(63))
         self.n = 0
         self.files: dict[int, Any] = {}
@@ -280,8 +276,7 @@ class Snapshot(Source):
         metadata = _metadata(self.path)
         if metadata is not None and metadata.finalized:
             shards = shards_of(self.path, metadata, self.spec, self.compression)
-            found: Iterator[Element] = self.again(shards).elements(run)
-            return found
+            return self.again(shards).elements(run)
         return _Written(self, run)
 
     def cardinality(self) -> int:

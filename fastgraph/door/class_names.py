@@ -59,8 +59,7 @@ class _Naming:
 
     def create_module(self, spec: ModuleSpec) -> types.ModuleType | None:
         """Return what the loader makes."""
-        module: types.ModuleType | None = self._loader.create_module(spec)
-        return module
+        return self._loader.create_module(spec)
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Execute the module, then name its classes."""

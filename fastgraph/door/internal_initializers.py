@@ -24,9 +24,7 @@ class VarianceScaling(initializers.AsOps, initializers.VarianceScaling):
 
     def __call__(self, shape: SizeLike, dtype: DTypeLike | None = tf.float32, **kwargs: Any) -> Any:
         """Return draws."""
-        fan_in, fan_out = initializers.fans(_dims(shape))
-        n = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}[self.mode]
-        variance, wanted = self.scale / max(1.0, n), tf.as_dtype(dtype or tf.float32)
+        variance, wanted = self.variance(_dims(shape)), tf.as_dtype(dtype or tf.float32)
         if self.distribution == "uniform":
             limit = math.sqrt(3.0 * variance)
             return self.draw("uniform", shape, -limit, limit, wanted)
@@ -35,26 +33,12 @@ class VarianceScaling(initializers.AsOps, initializers.VarianceScaling):
         return self.draw("truncated_normal", shape, 0.0, math.sqrt(variance) / initializers.TRUNCATED_STDDEV, wanted)
 
 
-class GlorotUniform(VarianceScaling):
+class GlorotUniform(VarianceScaling, initializers.GlorotUniform):
     """Even, variance 2 / (inputs + outputs)."""
 
-    def __init__(self, seed: int | None = None) -> None:
-        super().__init__(1.0, "fan_avg", "uniform", seed)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an initializer."""
-        return {"seed": self.seed}
-
-
-class GlorotNormal(VarianceScaling):
+class GlorotNormal(VarianceScaling, initializers.GlorotNormal):
     """Truncated normal, variance 2 / (inputs + outputs)."""
-
-    def __init__(self, seed: int | None = None) -> None:
-        super().__init__(1.0, "fan_avg", "truncated_normal", seed)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an initializer."""
-        return {"seed": self.seed}
 
 
 class Orthogonal(initializers.AsOps, initializers.Orthogonal):

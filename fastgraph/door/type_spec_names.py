@@ -12,7 +12,7 @@ import fastgraph
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
-from fastgraph.core.base.type_specs import TensorSpec, TypeSpec, takes_in
+from fastgraph.core.base.type_specs import DenseSpec, TensorSpec, TypeSpec, takes_in
 from fastgraph.core.conversion import TensorLike
 
 #: The classes by the names that TensorFlow registers them under.
@@ -92,33 +92,6 @@ class BatchableTypeSpec(TypeSpec):
 
     def _unbatch(self) -> TypeSpec:
         raise NotImplementedError(f"{type(self).__name__}._unbatch")
-
-
-class DenseSpec(TypeSpec):
-    """The base of specs of what has the shape and the dtype of one tensor."""
-
-    __slots__ = ("_dtype", "_name", "_shape")
-
-    def __init__(self, shape: ShapeLike, dtype: DTypeLike = fastgraph.float32, name: str | None = None) -> None:
-        self._shape, self._dtype, self._name = TensorShape(shape), fastgraph.as_dtype(dtype), name
-
-    @property
-    def shape(self) -> TensorShape:
-        """The shape, perhaps partly known."""
-        return self._shape
-
-    @property
-    def dtype(self) -> Any:
-        """The element type."""
-        return self._dtype
-
-    @property
-    def name(self) -> str | None:
-        """The name, or None."""
-        return self._name
-
-    def _serialize(self) -> tuple[Any, ...]:
-        return self._shape, self._dtype, self._name
 
 
 class VariableSpec(DenseSpec):

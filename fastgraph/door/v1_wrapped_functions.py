@@ -83,8 +83,7 @@ class WrappedFunction:
 
 
 def _node(element: Any) -> ir.Node:
-    found: ir.Node = element.value.node if isinstance(element, SymbolicTensor) else element._node
-    return found
+    return element.value.node if isinstance(element, SymbolicTensor) else element._node
 
 
 def _needed(fetches: Iterable[Any], fed: Iterable[ir.Value] = ()) -> set[ir.Node]:

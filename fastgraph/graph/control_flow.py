@@ -34,8 +34,7 @@ from fastgraph.graph.trace import GraphTrace, reserved
 from fastgraph.ops.arguments import known_value
 from fastgraph.ops.families import invalid
 
-# ---------------------------------------------------------------------------------------------------------------------
-# cond
+# ---- cond -----------------------------------------------------------------------------------------------------------
 
 
 def cond(
@@ -232,8 +231,7 @@ def _check_branches(branches: list[tuple[GraphTrace, Any]]) -> None:
             raise mismatch(f"{a} and {b} have different types")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# case
+# ---- case -----------------------------------------------------------------------------------------------------------
 
 
 def case(
@@ -360,8 +358,7 @@ def _numbered(index: Tensor, functions: Sequence[Callable[[], Any]], scope: str,
     return _branching(pred, (functions[k], rest), scope, (f"branch{k}", f"branch{k + 1}"), index=index)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# while_loop
+# ---- while_loop -----------------------------------------------------------------------------------------------------
 
 
 def while_loop(
@@ -436,7 +433,7 @@ def while_loop(
         if isinstance(goes_on, bool) and limit is None:
             return convert(goes_on)
         goes_on = _predicate(convert(goes_on))
-        return _and(tensors[0] < limit, goes_on) if counted else goes_on
+        return bind(get("logical_and"), (tensors[0] < limit, goes_on), {}) if counted else goes_on
 
     def step(*tensors: Tensor) -> Any:
         result = body(*unpack(tensors))
@@ -492,10 +489,6 @@ def _close(loop_vars: Any, result: Any) -> None:
     for leaf, value in zip(nesting.flatten(list(loop_vars)), nesting.flatten(results), strict=False):
         if _is_open(leaf) and not _is_open(value):
             value._type_spec._close(leaf)
-
-
-def _and(a: Any, b: Any) -> Any:
-    return bind(get("logical_and"), (a, b), {})
 
 
 def bind_cast(tensor: Tensor, dtype: DType) -> Any:

@@ -302,8 +302,7 @@ def _call_gradient(
 
 rules["call"] = _call_gradient
 
-# ---------------------------------------------------------------------------------------------------------------------
-# tf.gradients: of a graph under construction
+# ---- tf.gradients: of a graph under construction --------------------------------------------------------------------
 
 
 class AggregationMethod:

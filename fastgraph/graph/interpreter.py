@@ -204,17 +204,9 @@ def located(error: OpError, node: Node, operands: Sequence[Any]) -> OpError:
     return new
 
 
-def _call(node: Node, inputs: tuple[Any, ...]) -> list[Any]:
-    return _interpret(node.attrs["graph"], inputs)
-
-
 def _recursive_call(node: Node, inputs: tuple[Any, ...]) -> Sequence[Any]:
     results: Sequence[Any] = node.attrs["callee"](inputs)
     return results
-
-
-def _const(node: Node, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    return (node.attrs["value"],)
 
 
 def _cond(node: Node, inputs: tuple[Any, ...]) -> list[Any]:
@@ -270,21 +262,17 @@ def _truth(tensor: Any, node: Node) -> bool:
     return bool(array.reshape(())[()])
 
 
-def _custom(node: Node, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    return inputs[: node.attrs["n_outputs"]]
-
-
 def _no_placeholder(node: Node, inputs: tuple[Any, ...]) -> Any:
     raise InternalError(None, None, f"placeholder {node.name} is no parameter of its graph")
 
 
 _SPECIAL = {
-    "call": _call,
+    "call": lambda node, inputs: _interpret(node.attrs["graph"], inputs),
     "recursive_call": _recursive_call,
     "cond": _cond,
     "while": _while,
-    "const": _const,
-    "custom_gradient_identity": _custom,
+    "const": lambda node, inputs: (node.attrs["value"],),
+    "custom_gradient_identity": lambda node, inputs: inputs[: node.attrs["n_outputs"]],
     "placeholder": _no_placeholder,
 }
 

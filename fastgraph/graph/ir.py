@@ -271,8 +271,7 @@ def node_name(op: Primitive) -> str:
     return _OPERATOR_NAMES.get(op_type, op_type).lstrip("_")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Effects
+# ---- Effects --------------------------------------------------------------------------------------------------------
 
 
 #: The steps of the ops that have graphs among their attributes, or stand for one.
@@ -382,8 +381,7 @@ def control_inputs(
     return waits
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Copies
+# ---- Copies ---------------------------------------------------------------------------------------------------------
 
 
 def copy(graph: Graph, name: str | None = None) -> tuple[Graph, dict[Value, Value]]:
@@ -429,8 +427,7 @@ def uses(graph: Graph) -> dict[Value, list[Node]]:
     return found
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The check
+# ---- The check ------------------------------------------------------------------------------------------------------
 
 
 def verify(graph: Graph, *, devices: Callable[[str], bool] | None = None) -> Graph:
@@ -525,8 +522,7 @@ def _explain(graph: Graph, position: int, flaw: str) -> str:
     return "\n".join(lines)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Printing: every graph reads as a Python program
+# ---- Printing: every graph reads as a Python program ----------------------------------------------------------------
 
 
 def format_aval(aval: Aval) -> str:

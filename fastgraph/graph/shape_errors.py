@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from fastgraph.core.op_errors import format_shape
+
 Dims = tuple[int | None, ...] | None
 
 
@@ -19,10 +21,6 @@ def words(name: str, shapes: Sequence[Dims], attrs: Mapping[str, Any]) -> str | 
     return None if found is None or any(shape is None for shape in shapes) else found(shapes, attrs)
 
 
-def _text(dims: Sequence[int | None]) -> str:
-    return "[" + ",".join("?" if n is None else str(n) for n in dims) + "]"
-
-
 def _unequal(a: Sequence[int | None], b: Sequence[int | None]) -> str | None:
     """The text for the first extent in which two shapes differ."""
     if len(a) != len(b):
@@ -30,7 +28,7 @@ def _unequal(a: Sequence[int | None], b: Sequence[int | None]) -> str | None:
     for i, (m, n) in enumerate(zip(a, b, strict=True)):
         if m is not None and n is not None and m != n:
             text = f"Dimension {i} in both shapes must be equal, but are {m} and {n}."
-            return f"{text} Shapes are {_text(a)} and {_text(b)}."
+            return f"{text} Shapes are {format_shape(a)} and {format_shape(b)}."
     return None
 
 
@@ -41,7 +39,7 @@ def _reshape(shapes: Sequence[Any], attrs: Mapping[str, Any]) -> str | None:
     n, known = math.prod(given), math.prod(k for k in wanted if k != -1)
     if -1 in wanted:
         return f"Dimension size must be evenly divisible by {known} but is {n}" if known else None
-    return f"Cannot reshape a tensor with {n} elements to shape {_text(wanted)} ({known} elements)"
+    return f"Cannot reshape a tensor with {n} elements to shape {format_shape(wanted)} ({known} elements)"
 
 
 def _string_join(shapes: Sequence[Any], attrs: Mapping[str, Any]) -> str | None:

@@ -133,10 +133,6 @@ def _run_recursive(*operands: object, callee: Callable[..., Any], specs: object,
     return tuple(callee(tensors))
 
 
-def _infer_recursive(*operands: Aval, callee: str, specs: tuple[Any, ...], effects: object) -> tuple[Aval, ...]:
-    return tuple([Aval(dtype, shape) for dtype, shape in specs])
-
-
 # Backward functions of custom gradients: Python callables are no attributes, their keys are. They live as long as the
 # process, like the graphs that name them.
 _backward_functions: dict[str, Callable[..., Any]] = {}
@@ -259,7 +255,7 @@ RECURSIVE_CALL = _of_any_number(
     "recursive_call",
     "PartitionedCall",
     "*operands",
-    _infer_recursive,
+    lambda *operands, callee, specs, effects: tuple([Aval(dtype, shape) for dtype, shape in specs]),
     "callee specs effects",
     _recursive_vjp,
     _run_recursive,

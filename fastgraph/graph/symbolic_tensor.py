@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from fastgraph.core.base.dtype import DType
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape, shape_of
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import OperatorNotAllowedInGraphError
@@ -84,10 +85,7 @@ class SymbolicTensor(Tensor):
         """Return the operations that take this tensor."""
         return self.trace.graph.public.consumers_of(self.value)
 
-    @property
-    def graph(self) -> graph_view.Graph:
-        """The graph under construction."""
-        return self.trace.graph.public
+    graph = ReadOnly["graph_view.Graph"]("trace.graph.public", "The graph under construction.")
 
     @property
     def value_index(self) -> int:

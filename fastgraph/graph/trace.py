@@ -57,8 +57,7 @@ def _misfit(graph: Graph, prim: Primitive, name: str, values: tuple[Value, ...])
     return f" for '{node}' with input shapes: {shapes}."
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Names
+# ---- Names ----------------------------------------------------------------------------------------------------------
 
 
 def reserved(trace: GraphTrace, base: str) -> Reserved:
@@ -66,8 +65,7 @@ def reserved(trace: GraphTrace, base: str) -> Reserved:
     return Reserved(trace.graph.unique_name(current_state().extra.get("name_scope", "") + base))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The trace
+# ---- The trace ------------------------------------------------------------------------------------------------------
 
 
 class GraphTrace(Trace):

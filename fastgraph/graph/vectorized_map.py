@@ -323,8 +323,7 @@ def _flow(graph: Graph, flags: Sequence[bool]) -> list[bool]:
     return [value in differs for value in graph.outputs]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Tracing one element
+# ---- Tracing one element --------------------------------------------------------------------------------------------
 
 
 def _begin(name: str) -> GraphTrace:
@@ -436,8 +435,7 @@ def _warn(graph: Graph) -> None:
         )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# A tape's walk for many cotangents
+# ---- A tape's walk for many cotangents ------------------------------------------------------------------------------
 
 
 def walk(cotangents: Callable[[Any], list[Any]], target: Any, seeds: object, n: object) -> list[Any]:

@@ -18,8 +18,7 @@ from fastgraph.graphdef.messages import Message
 from fastgraph.graphdef.wire_format import parsed
 from fastgraph.records.record_files import checked
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Reading
+# ---- Reading --------------------------------------------------------------------------------------------------------
 
 _HEAD = 12  # bytes: the length and its checksum
 _PART = 1 << 20  # read at once: what a damaged length asks for is not there

@@ -143,18 +143,10 @@ def _with_inputs(graph: Graph, own: dict[int, Value], node: Node, numbers: list[
     return result
 
 
-def _while(node: Node) -> list[Definition]:
-    return while_definitions(node, "StatelessWhile" if _stateless(node) else "While")
-
-
 def _recursive_call(node: Node) -> list[Definition]:
     graph = node.attrs["callee"].graph
     n = len(graph.outputs)  # a result more is the stamp of Variables, which only gradients take
     return [_called(node, graph, types_of(node.outputs[:n]))]
-
-
-def _call(node: Node) -> list[Definition]:
-    return [_called(node, node.attrs["graph"], types_of(node.outputs))]
 
 
 #: How a function runs, as TensorFlow writes it for the CPU alone (the message ConfigProto).
@@ -178,8 +170,8 @@ def _called(node: Node, graph: Graph, results: object) -> Definition:
 
 #: How branches, loops and calls are written, by the names of primitives.
 CALLS: dict[str, Callable[[Node], list[Definition]]] = {
-    "call": _call,
+    "call": lambda node: [_called(node, node.attrs["graph"], types_of(node.outputs))],
     "cond": _cond,
     "recursive_call": _recursive_call,
-    "while": _while,
+    "while": lambda node: while_definitions(node, "StatelessWhile" if _stateless(node) else "While"),
 }

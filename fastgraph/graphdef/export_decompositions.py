@@ -59,8 +59,7 @@ class Parts:
         return [*self.made, defined(self.node, kind, inputs, **attrs)]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Gradients of what was broadcast
+# ---- Gradients of what was broadcast --------------------------------------------------------------------------------
 
 
 def sum_to_like(node: Node) -> list[Definition]:
@@ -93,8 +92,7 @@ def _summed(shape: Sequence[Any], to: Sequence[Any]) -> list[int]:
     return [i for i, size in enumerate(shape) if i < more or (to[i - more] == 1 and size != 1)]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Lists: the elements along the first axis
+# ---- Lists: the elements along the first axis -----------------------------------------------------------------------
 
 
 def list_reserve(node: Node) -> list[Definition]:
@@ -231,8 +229,7 @@ def _padded(parts: Parts, buffer: Value, index: Value) -> tuple[Value, ...]:
     return buffer, paddings, parts.const(0, "value", dtype)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Order, and what is a constant
+# ---- Order, and what is a constant ----------------------------------------------------------------------------------
 
 
 def search_sorted(node: Node) -> list[Definition]:

@@ -378,8 +378,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
 }
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Control inputs
+# ---- Control inputs -------------------------------------------------------------------------------------------------
 
 
 def control_of(graph: Graph, found: list[Definition], touching: list[Node]) -> list[Definition]:

@@ -16,8 +16,7 @@ from fastgraph.graphdef.export_decompositions import Parts
 from fastgraph.graphdef.node_bytes import Definition
 from fastgraph.graphdef.op_table import Unwritable
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Fourier transforms
+# ---- Fourier transforms ---------------------------------------------------------------------------------------------
 
 
 def _name(node: Node, kind: str) -> str:
@@ -136,8 +135,7 @@ def fitted(node: Node) -> list[Definition]:
     return parts.last("Pad", (part, paddings))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Masks
+# ---- Masks ----------------------------------------------------------------------------------------------------------
 
 
 def _places(parts: Parts, mask: Value) -> Value:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fastgraph.core.base import nesting
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.devices import device
 from fastgraph.core.name_scopes import current_scope, name_scope
 from fastgraph.core.tensor import Tensor, current_trace
@@ -57,10 +58,7 @@ class Operation(ir.OperationView):
         """The name, unique in the graph."""
         return self._node.name if self._found is None else self._found.name
 
-    @property
-    def type(self) -> str:
-        """The type of op, e.g. "MatMul"."""
-        return self._definition.type
+    type = ReadOnly[str]("_definition.type", 'The type of op, e.g. "MatMul".')
 
     @property
     def inputs(self) -> tuple[Any, ...]:
@@ -77,10 +75,7 @@ class Operation(ir.OperationView):
         """The operations it waits for besides those of its inputs."""
         return [self.graph.get_operation_by_name(name) for name in self._definition.control]
 
-    @property
-    def node(self) -> Node:
-        """The node of the graph that it shows."""
-        return self._node
+    node = ReadOnly["Node"]("_node", "The node of the graph that it shows.")
 
     @property
     def device(self) -> str:
@@ -167,15 +162,8 @@ class Graph:
         self._finalized = False
         self._collections: dict[Any, list[Any]] = {}
 
-    @property
-    def name(self) -> str:
-        """The name: of a Function's graph, the function's."""
-        return self.ir.name
-
-    @property
-    def nodes(self) -> list[Node]:
-        """The nodes in program order, as the compiler takes them."""
-        return self.ir.nodes
+    name = ReadOnly[str]("ir.name", "The name: of a Function's graph, the function's.")
+    nodes = ReadOnly["list[Node]"]("ir.nodes", "The nodes in program order, as the compiler takes them.")
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.ir.nodes)
@@ -203,8 +191,7 @@ class Graph:
         """The trace that builds the graph; of a graph that has none, a new one."""
         if self.ir.trace is None:
             self.ir.trace = DefaultGraphTrace(self.ir)
-        found: GraphTrace = self.ir.trace
-        return found
+        return self.ir.trace
 
     def tensor(self, value: Value) -> Tensor:
         """Return the symbolic tensor of a value."""
@@ -254,8 +241,7 @@ class Graph:
         """Return the operation of this name. Raises KeyError if there is none, TypeError for what is no string."""
         if not isinstance(name, str):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
-        found: Operation = self.as_graph_element(name, allow_tensor=False, allow_operation=True)
-        return found
+        return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
 
     def get_tensor_by_name(self, name: str) -> Tensor:
         """Return the tensor `operation:index`. Raises KeyError, or ValueError for a name of another form."""
@@ -331,8 +317,7 @@ class Graph:
         self._only_of_function(name)
         if self.ir.structured is None:
             raise AttributeError(f"{name!r} is of the graph of a tf.function that has been traced")
-        found: tuple[Any, Any] = self.ir.structured
-        return found
+        return self.ir.structured
 
     @property
     def inputs(self) -> list[Any]:
@@ -349,9 +334,7 @@ class Graph:
     @property
     def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """(positional arguments, keyword-only arguments) with TensorSpecs for tensors."""
-        found: tuple[tuple[Any, ...], dict[str, Any]]
-        found = self._structured("structured_input_signature")[0].structured_inputs
-        return found
+        return self._structured("structured_input_signature")[0].structured_inputs
 
     @property
     def structured_outputs(self) -> Any:
@@ -508,10 +491,7 @@ class Graph:
         """Let nothing be added any more. Source: tf.Graph.finalize."""
         self._finalized = True
 
-    @property
-    def finalized(self) -> bool:
-        """True if nothing may be added."""
-        return self._finalized
+    finalized = ReadOnly[bool]("_finalized", "True if nothing may be added.")
 
     @property
     def building_function(self) -> bool:

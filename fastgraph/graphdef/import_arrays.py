@@ -158,10 +158,6 @@ def _segments(kind: str) -> Make:
     return make
 
 
-def _zeros(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return public_function("zeros")(inputs[0], attrs["dtype"], name=name)
-
-
 def _patches(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     said = [attrs[key] for key in ("ksizes", "strides", "rates", "padding")]
     return public_function("image.extract_patches")(inputs[0], *said, name=name)
@@ -171,10 +167,6 @@ def _split(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     """Parts of sizes that a call may only know."""
     axis = int(fixed(inputs[2], f"Node '{name}': the axis"))
     return public_function("split")(inputs[0], inputs[1], axis, attrs["num_split"], name)
-
-
-def _any_sum(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return public_function("add_n")(inputs, name=name)
 
 
 def _near(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -212,7 +204,7 @@ def _least_squares(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 ARRAYS: dict[str, Make] = {
-    "AccumulateNV2": _any_sum,
+    "AccumulateNV2": lambda name, inputs, attrs: public_function("add_n")(inputs, name=name),
     "ApproximateEqual": _near,
     "BatchToSpace": _legacy_blocks("batch_to_space"),
     "CheckNumericsV2": public("debugging.check_numerics", "message"),
@@ -240,7 +232,7 @@ ARRAYS: dict[str, Make] = {
     "DepthToSpace": public("nn.depth_to_space", "block_size", "data_format"),
     "DynamicPartition": public("dynamic_partition", "num_partitions"),
     "DynamicStitch": _stitch,
-    "Empty": _zeros,
+    "Empty": lambda name, inputs, attrs: public_function("zeros")(inputs[0], attrs["dtype"], name=name),
     "EuclideanNorm": _reduced("math.reduce_euclidean_norm"),
     "ExtractImagePatches": _patches,
     "FakeQuantWithMinMaxVars": public("quantization.fake_quant_with_min_max_vars", "num_bits", "narrow_range"),

@@ -64,20 +64,7 @@ def _flag(value: Any, name: str) -> bool:
     return bool(fixed(value, f"Node '{name}': whether a remainder is dropped"))
 
 
-def _flags(value: str) -> bool | None:
-    return {"true": True, "false": False}.get(value)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Datasets
-
-
-def _slices(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return _public("Dataset").from_tensor_slices(_element(inputs))
-
-
-def _tensors(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return _public("Dataset").from_tensors(_element(inputs))
+# ---- Datasets -------------------------------------------------------------------------------------------------------
 
 
 def _range(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -89,7 +76,7 @@ def _map(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any], *, fix
     dataset, *rest = inputs
     number = rest.pop() if fixed_inputs == 2 else attrs.get("num_parallel_calls")
     call = _function(body, attrs["f"], rest)
-    ordered = _flags(attrs.get("deterministic", "default"))
+    ordered = {"true": True, "false": False}.get(attrs.get("deterministic", "default"))
     return dataset.value.map(lambda *element: _element(call(*element)), number, ordered)
 
 
@@ -217,10 +204,6 @@ OF_FILES: dict[str, Make] = {
 }
 
 
-def _zip(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return _public("Dataset").zip(_element(inputs))
-
-
 def _concatenate(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     first, second = [_flat(each.value) for each in inputs]
     return first.concatenate(second)
@@ -277,8 +260,7 @@ def _same(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> An
     return inputs[0].value  # how it is made, not what
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Datasets made of others
+# ---- Datasets made of others ----------------------------------------------------------------------------------------
 
 
 def _reduce(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -289,10 +271,6 @@ def _reduce(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> 
         return _element(body.function(attrs["f"], [*now, *leaves(element), *captured]))
 
     return leaves(dataset.value.reduce(_element(state), step))
-
-
-def _only(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return leaves(inputs[0].value.get_single_element())
 
 
 def _cardinality(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -427,12 +405,12 @@ MADE: dict[str, Make] = {
     ),
     "TakeDataset": _method("take"),
     "TakeWhileDataset": _of_predicate("take_while"),
-    "TensorDataset": _tensors,
-    "TensorSliceDataset": _slices,
+    "TensorDataset": lambda body, name, inputs, attrs: _public("Dataset").from_tensors(_element(inputs)),
+    "TensorSliceDataset": lambda body, name, inputs, attrs: _public("Dataset").from_tensor_slices(_element(inputs)),
     "UnbatchDataset": _method("unbatch"),
     "UniqueDataset": _method("unique"),
     "WindowDataset": _window,
-    "ZipDataset": _zip,
+    "ZipDataset": lambda body, name, inputs, attrs: _public("Dataset").zip(_element(inputs)),
     **OF_FILES,
     **dict.fromkeys(
         ("FinalizeDataset", "MaxIntraOpParallelismDataset", "ModelDataset", "OptimizeDataset", "OptimizeDatasetV2",
@@ -445,11 +423,11 @@ _OTHERS: dict[str, Make] = {
                      "AnonymousSeedGenerator", "DummyMemoryCache", "DummySeedGenerator"), _new_holder),
     **dict.fromkeys(("DeleteIterator", "DeleteMemoryCache", "DeleteSeedGenerator"), _nothing),
     "DatasetCardinality": _cardinality,
-    "DatasetToSingleElement": _only,
+    "DatasetToSingleElement": lambda body, name, inputs, attrs: leaves(inputs[0].value.get_single_element()),
     "DeserializeSparse": _sparse_parts,
     "GetElementAtIndex": lambda body, name, inputs, attrs: leaves(_public("experimental").at(*_element(inputs))),
     "IteratorGetNext": _next,
-    "IteratorGetNextAsOptional": _next_optional,
+    "IteratorGetNextAsOptional": lambda body, name, inputs, attrs: Held(_begun(inputs[0], name).get_next_as_optional()),
     "IteratorGetNextSync": _next,
     "MakeIterator": _make_iterator,
     "OptionalFromValue": _some,

@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph.core.registry import public_function
 from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.graphdef.import_values import fixed
-from fastgraph.ops import convolutions, loss_averages, normalization, patches, poolings
+from fastgraph.ops import convolutions, normalization, patches, poolings
 
 Make = Callable[[Any, list[Any], dict[str, Any]], Any]
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
@@ -195,7 +195,7 @@ def dilation(name: str | None, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 def local_response(name: str | None, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     said = {key: attrs[key] for key in ("depth_radius", "bias", "alpha", "beta") if key in attrs}
-    return loss_averages.local_response_normalization(inputs[0], **said, name=name)
+    return normalization.local_response_normalization(inputs[0], **said, name=name)
 
 
 def _cross_entropy(forward: str) -> Make:

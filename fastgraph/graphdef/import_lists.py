@@ -51,14 +51,6 @@ def _reserve(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return TensorList(bind_named(name, get(op), (size,), said), size)
 
 
-def _empty(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return _reserve(name, [inputs[0], convert(0, dtypes.int32)], attrs)
-
-
-def _from_tensor(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return TensorList(inputs[0], shape_of(inputs[0])[0])
-
-
 def _set_item(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     (elements, size), index, item = inputs
     if attrs.get("resize_if_index_out_of_bounds"):
@@ -139,10 +131,6 @@ def _stack(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return public_function("ensure_shape")(rows, [None, *element], name=name)
 
 
-def _gather(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return gather(_filled(inputs[0]), inputs[1], name=name)
-
-
 def _concat(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     if isinstance(inputs[0], UnevenList):
         return public_function("identity")(inputs[0].rows, name=name), inputs[0].lengths
@@ -211,13 +199,13 @@ def _sum(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 ON_LISTS = {"AddN": _sum, "ZerosLike": _zeros}
 
 LISTS: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
-    "EmptyTensorList": _empty,
+    "EmptyTensorList": lambda name, inputs, attrs: _reserve(name, [inputs[0], convert(0, dtypes.int32)], attrs),
     "TensorListConcat": _concat,
     "TensorListConcatLists": _joined_lists,
     "TensorListConcatV2": _concat,
     "TensorListElementShape": _element_shape,
-    "TensorListFromTensor": _from_tensor,
-    "TensorListGather": _gather,
+    "TensorListFromTensor": lambda name, inputs, attrs: TensorList(inputs[0], shape_of(inputs[0])[0]),
+    "TensorListGather": lambda name, inputs, attrs: gather(_filled(inputs[0]), inputs[1], name=name),
     "TensorListGetItem": _get_item,
     "TensorListLength": _length,
     "TensorListPopBack": _pop,

@@ -92,10 +92,6 @@ def _truncated(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return truncated_of(_own(attrs), extents(inputs[0]), 0.0, 1.0, attrs["dtype"], name)
 
 
-def _shuffle(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return shuffled(_own(attrs), inputs[0], name)
-
-
 def _multinomial(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     logits, number = inputs
     return categorical_of(_own(attrs), logits, number, attrs.get("output_dtype", dtypes.int64), "Multinomial", name)
@@ -171,9 +167,9 @@ def _drawn(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 RANDOM: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "Multinomial": _multinomial,
-    "RandomShuffle": _shuffle,
+    "RandomShuffle": lambda name, inputs, attrs: shuffled(_own(attrs), inputs[0], name),
     "RandomStandardNormal": _normal,
-    "RandomUniform": _uniform,
+    "RandomUniform": lambda name, inputs, attrs: numbers(_own(attrs), extents(inputs[0]), "unit", attrs["dtype"]),
     "RandomUniformInt": _uniform_int,
     "RngReadAndSkip": _drawn,
     "RngSkip": _skipped,

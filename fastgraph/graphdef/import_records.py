@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.api.namespaces import resolve
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import string
 from fastgraph.core.tensor import from_array
+from fastgraph.graphdef import serialized_tensors
 from fastgraph.graphdef.import_arrays import Make
 from fastgraph.graphdef.import_values import fixed, fixed_words
 from fastgraph.ops.families import bind_named
@@ -99,28 +99,30 @@ def _parts(sparse: SparseTensor) -> tuple[Any, ...]:
     return sparse.indices, sparse.values, sparse.dense_shape
 
 
-#: Type of operation -> what makes it. What lies in higher layers is found by its public name.
+#: Type of operation -> what makes it.
 RECORDS: dict[str, Make] = {
     "DecodeBase64": lambda name, inputs, attrs: codecs.decode_base64(inputs[0], name),
     "DecodeCSV": _csv,
     "DecodeCompressed": lambda name, inputs, attrs: codecs.decode_compressed(
         inputs[0], attrs.get("compression_type", ""), name
     ),
-    "DecodeJSONExample": lambda name, inputs, attrs: resolve("io", "decode_json_example")(inputs[0], name),
+    "DecodeJSONExample": lambda name, inputs, attrs: serialized_tensors.decode_json_example(inputs[0], name),
     "DecodePaddedRaw": _raw,
     "DecodeRaw": _raw,
     "EncodeBase64": lambda name, inputs, attrs: codecs.encode_base64(inputs[0], attrs.get("pad", False), name),
     "DeserializeManySparse": lambda name, inputs, attrs: _parts(
-        resolve("io", "deserialize_many_sparse")(inputs[0], attrs["dtype"], name=name)
+        serialized_tensors.deserialize_many_sparse(inputs[0], attrs["dtype"], name=name)
     ),
     "ParseExample": _example_1,
     "ParseExampleV2": _example,
     "ParseSequenceExampleV2": _sequences,
     "ParseSingleExample": _single,
-    "ParseTensor": lambda name, inputs, attrs: resolve("io", "parse_tensor")(inputs[0], attrs["out_type"], name),
-    "SerializeManySparse": lambda name, inputs, attrs: resolve("io", "serialize_many_sparse")(
+    "ParseTensor": lambda name, inputs, attrs: serialized_tensors.parse_tensor(inputs[0], attrs["out_type"], name),
+    "SerializeManySparse": lambda name, inputs, attrs: serialized_tensors.serialize_many_sparse(
         SparseTensor(*inputs), name=name
     ),
-    "SerializeSparse": lambda name, inputs, attrs: resolve("io", "serialize_sparse")(SparseTensor(*inputs), name=name),
-    "SerializeTensor": lambda name, inputs, attrs: resolve("io", "serialize_tensor")(inputs[0], name),
+    "SerializeSparse": lambda name, inputs, attrs: serialized_tensors.serialize_sparse(
+        SparseTensor(*inputs), name=name
+    ),
+    "SerializeTensor": lambda name, inputs, attrs: serialized_tensors.serialize_tensor(inputs[0], name),
 }

@@ -27,8 +27,7 @@ from fastgraph.ops.families import bind_named
 #: A function of the library, the node's name, its inputs and its attributes.
 Make = Callable[[Library, str, list[Any], dict[str, Any]], Any]
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Variables
+# ---- Variables ------------------------------------------------------------------------------------------------------
 
 
 def cell_shape(cell: object) -> Any:
@@ -54,10 +53,6 @@ def _read(cell: Any) -> Any:
 
 def _assign(cell: Any, value: Any, name: str | None = None) -> Any:
     return bind_named(name, get("assign_variable"), (cell, value), {})
-
-
-def _assigned(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return _assign(inputs[0], inputs[1], name)
 
 
 def _handle(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -131,10 +126,6 @@ def _nothing(library: Library, name: str, inputs: list[Any], attrs: dict[str, An
 # ---------------------------------------------------------------------------------------------------------------------
 # Optimizers. A rule: the values of a Variable and its slots, then the operation's other inputs in their order -> the
 # values after; operations whose name says "Sparse" apply it to the rows that `indices`, behind the gradient, names.
-
-
-def _descent(var: Tensor, rate: Tensor, gradient: Tensor) -> list[Any]:
-    return [var - rate * gradient]
 
 
 def _keras_momentum(
@@ -328,7 +319,7 @@ _DENSE: dict[str, tuple[Callable[..., list[Any]], int, int]] = {
     "CenteredRMSProp": (_centered, 3, 4),
     "Ftrl": (_ftrl, 2, 0),
     "FtrlV2": (_ftrl_v2, 2, 0),
-    "GradientDescent": (_descent, 0, 1),
+    "GradientDescent": (lambda var, rate, gradient: [var - rate * gradient], 0, 1),
     "KerasMomentum": (_keras_momentum, 1, 1),
     "Momentum": (_momentum, 1, 1),
     "PowerSign": (_by_sign(lambda base, agree: public_function("exp")(base * agree)), 1, 4),
@@ -339,8 +330,7 @@ _DENSE: dict[str, tuple[Callable[..., list[Any]], int, int]] = {
 _OF_ROWS = ("Adadelta", "Adagrad", "AdagradV2", "CenteredRMSProp", "Ftrl", "FtrlV2", "KerasMomentum", "Momentum",
             "ProximalAdagrad", "ProximalGradientDescent", "RMSProp")  # fmt: skip
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Tables
+# ---- Tables ---------------------------------------------------------------------------------------------------------
 
 
 def _table(*, is_fixed: bool) -> Make:
@@ -395,10 +385,10 @@ def _from_file(library: Library, name: str, inputs: list[Any], attrs: dict[str, 
 RESOURCES: dict[str, Make] = {
     "VarHandleOp": _handle,
     "ReadVariableOp": of_variable("read_variable"),
-    "AssignVariableOp": _assigned,
+    "AssignVariableOp": lambda library, name, inputs, attrs: _assign(inputs[0], inputs[1], name),
     "AssignAddVariableOp": of_variable("assign_add_variable"),
     "AssignSubVariableOp": of_variable("assign_sub_variable"),
-    "DestroyResourceOp": _nothing,
+    "DestroyResourceOp": lambda library, name, inputs, attrs: bind_named(name, get("no_op"), (), {}),
     "VarIsInitializedOp": lambda library, name, inputs, attrs: convert(np.True_),
     "VariableShape": _shape,
     "ResourceCountUpTo": _counted,

@@ -150,8 +150,7 @@ _PLAIN = frozenset({"T", "Tidx", "Treal", "Tcomplex"})
 _OWN = (TensorList, UnevenList, Broadcast, Table, Cell, Held)  # what is no tensor here
 _OLD_LOOPS = frozenset({"Enter", "Exit", "Merge", "NextIteration", "RefSwitch", "Switch"})
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Running the nodes of a GraphDef or of a function
+# ---- Running the nodes of a GraphDef or of a function ---------------------------------------------------------------
 
 
 class Body:
@@ -461,8 +460,7 @@ def _aval(tensor: Tensor) -> Aval:
     return Aval(tensor.aval.dtype, tensor.aval.shape, np.asarray(tensor))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Structure
+# ---- Structure ------------------------------------------------------------------------------------------------------
 
 
 def _placeholder(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:

@@ -165,7 +165,7 @@ class Message:
             if name and (value or not _is_empty(fields[name], value)):
                 found.append((fields[name], value))
         if len(found) > 1:
-            found.sort(key=_number)
+            found.sort(key=lambda item: item[0].number)
         return found
 
     # -- what protocol buffers have
@@ -315,10 +315,6 @@ def _is_empty(field: Field, value: object) -> bool:
     return field.repeated or field.key is not None or not (field.oneof or isinstance(value, Message))
 
 
-def _number(item: tuple[Field, Any]) -> int:
-    return item[0].number
-
-
 def _restored(kind: str, content: bytes) -> Message:
     return KINDS[kind].FromString(content)
 
@@ -366,8 +362,7 @@ KINDS.update({name: kind_of(name) for name in FIELDS})
     "NameAttrList", "NodeDef", "OpDef", "TensorProto", "TensorShapeProto", "VersionDef",
     "Event", "SummaryMetadata")]  # fmt: skip
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The text format
+# ---- The text format ------------------------------------------------------------------------------------------------
 
 
 def _lines(message: Message, indent: str) -> Iterator[str]:

@@ -44,8 +44,7 @@ class Dims(NamedTuple):
     shape: Shape
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Signatures
+# ---- Signatures -----------------------------------------------------------------------------------------------------
 
 
 class Argument(NamedTuple):
@@ -120,8 +119,7 @@ def results_of(op: str) -> tuple[Argument, ...] | None:
     return None
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Codecs: our attribute as a constant or attribute there, and back
+# ---- Codecs: our attribute as a constant or attribute there, and back -----------------------------------------------
 
 
 def _axes(axes: tuple[Any, ...] | None, node: Node) -> Any:
@@ -147,10 +145,6 @@ def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
     return tuple([(int(a), int(b)) for a, b in np.reshape(value, (-1, 2))])
 
 
-def _window(value: tuple[Any, ...], node: Node) -> list[int]:
-    return [1, *value, 1]
-
-
 def _same_padding(value: object, node: Node) -> Any:
     if not isinstance(value, str):
         raise Unwritable("explicit paddings")
@@ -167,14 +161,13 @@ CODECS: dict[str, tuple[Callable[[Any, Node], Any], Callable[[Any], Any]]] = {
     "scalar": (lambda value, node: np.array(value, np.int32), int),
     "scalar64": (lambda value, node: np.array(value, np.int64), int),
     "pairs": (lambda value, node: np.reshape(np.array(value, np.int32), (-1, 2)), _pairs),
-    "window": (_window, lambda value: tuple(value[1:-1])),
+    "window": (lambda value, node: [1, *value, 1], lambda value: tuple(value[1:-1])),
     "padding": (_same_padding, str),
     "dtype": (lambda value, node: value.dtype, lambda value: value),
     "dims": (lambda value, node: Dims(value), lambda value: value.shape),
 }
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The table
+# ---- The table ------------------------------------------------------------------------------------------------------
 
 _REDUCTION = "reduction_indices=axes:axes keep_dims=keepdims"
 _SEGMENTS = "num_segments=num_segments:scalar"
@@ -324,8 +317,7 @@ def rows_for(op: str) -> tuple[tuple[str, Row], ...]:
     return tuple(sorted(found, key=lambda pair: pair[0].endswith("_dynamic")))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Writing
+# ---- Writing --------------------------------------------------------------------------------------------------------
 
 
 def scoped(node: Node, name: str) -> str:
@@ -490,8 +482,7 @@ def types_of(values: Iterable[Value]) -> list[DType]:
     return [value.aval.dtype for value in values]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Reading
+# ---- Reading --------------------------------------------------------------------------------------------------------
 
 
 class Unreadable(ValueError):

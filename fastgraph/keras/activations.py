@@ -169,8 +169,7 @@ def get(identifier: ActivationLike) -> Activation:
     if isinstance(identifier, str):
         return deserialize(identifier)
     if callable(identifier):
-        function: Activation = identifier
-        return function
+        return identifier
     raise TypeError(f"Could not interpret activation function identifier: {identifier}")
 
 

@@ -35,8 +35,7 @@ _counts: dict[str, Iterator[int]] = {}
 
 def epsilon() -> float:
     """Return the small number that keeps logarithms and quotients finite (1e-7). Source: tf.keras.backend.epsilon."""
-    value: float = _settings["epsilon"]
-    return value
+    return _settings["epsilon"]
 
 
 def set_epsilon(value: float) -> None:
@@ -46,8 +45,7 @@ def set_epsilon(value: float) -> None:
 
 def floatx() -> str:
     """Return the name of the dtype that weights have by default. Source: tf.keras.backend.floatx."""
-    name: str = _settings["floatx"]
-    return name
+    return _settings["floatx"]
 
 
 def set_floatx(value: str) -> None:

@@ -151,8 +151,7 @@ class _Count(_Counting):
 
 def _count(name: str, text: str) -> type[_Count]:
     parameters = {"thresholds": None, "name": None, "dtype": None}
-    made: type[_Count] = variant(_Count, "metrics", name, text, parameters, KEPT=(backend.snake_case(name),))
-    return made
+    return variant(_Count, "metrics", name, text, parameters, KEPT=(backend.snake_case(name),))
 
 
 TruePositives = _count("TruePositives", "Number of true ones that have a score above the threshold (0.5).")

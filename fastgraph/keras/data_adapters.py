@@ -48,8 +48,7 @@ def to_categorical(y: TensorLike, num_classes: int | None = None, dtype: Any = "
     if labels.shape and labels.shape[-1] == 1 and labels.ndim > 1:
         labels = labels[..., 0]
     n = num_classes or int(labels.max()) + 1
-    rows: np.ndarray = np.eye(n, dtype=getattr(dtype, "name", dtype))[labels]
-    return rows
+    return np.eye(n, dtype=getattr(dtype, "name", dtype))[labels]
 
 
 class Sequence:

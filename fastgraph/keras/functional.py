@@ -140,8 +140,7 @@ class Network:
             if missing:
                 raise ValueError(f"Missing data for input {missing}: the data has {sorted(inputs)}.")
             return [inputs[name] for name in self.input_names]
-        found: list[Any] = nesting.flatten(inputs)
-        return found
+        return nesting.flatten(inputs)
 
     # Describe.
 

@@ -19,6 +19,16 @@ _registered: dict[str, Any] = {}
 _scopes = threading.local()
 
 
+def config_of(names: str) -> Callable[[Any], dict[str, Any]]:
+    """Return the method `get_config` of a class whose constructor takes what the attributes of these names hold."""
+
+    def get_config(self: Any) -> dict[str, Any]:
+        """Return the arguments that make such an object."""
+        return {name: getattr(self, name) for name in names.split()}
+
+    return get_config
+
+
 def get_custom_objects() -> dict[str, Any]:
     """Return the dict of objects by name that belongs to the whole program. Source: tf.keras.utils."""
     return _custom
@@ -99,8 +109,7 @@ def made(name: str, table: Mapping[str, Callable[..., Any]], kind: str) -> Calla
     if found is None:
         known = ", ".join(sorted(table))
         raise ValueError(f"Unknown {kind}: {name!r}. Known names: {known}.")
-    entry: Callable[..., Any] = found
-    return entry
+    return found
 
 
 def described(thing: Any, module: str) -> Any:

@@ -18,7 +18,7 @@ from fastgraph.core.conversion import constant as constant_of
 from fastgraph.core.native.matmul import OneThread
 from fastgraph.core.tensor import Tensor, init_scope
 from fastgraph.keras import backend, identifiers
-from fastgraph.keras.identifiers import Identifier
+from fastgraph.keras.identifiers import Identifier, config_of
 from fastgraph.ops import creation, random_ops, stateless_random
 
 __all__ = [
@@ -110,8 +110,7 @@ class Zeros(Initializer):
 
     def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return zeros."""
-        zeros_now: Tensor = creation.zeros(_part(shape, kwargs), _numeric(dtype))
-        return zeros_now
+        return creation.zeros(_part(shape, kwargs), _numeric(dtype))
 
 
 class Ones(Initializer):
@@ -119,8 +118,7 @@ class Ones(Initializer):
 
     def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return ones."""
-        ones_now: Tensor = creation.ones(_part(shape, kwargs), _numeric(dtype))
-        return ones_now
+        return creation.ones(_part(shape, kwargs), _numeric(dtype))
 
 
 class Constant(Initializer):
@@ -133,9 +131,7 @@ class Constant(Initializer):
         """Return the value, repeated; of as many elements as the shape has, in that shape."""
         return constant_of(self.value, as_dtype(dtype or backend.floatx()), _part(shape, kwargs))
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an initializer."""
-        return {"value": self.value}
+    get_config = config_of("value")
 
 
 class ConstantOfAnyType(Constant):
@@ -168,12 +164,9 @@ class Identity(Initializer):
         dims = _dims(_part(shape, kwargs, "Identity"))
         if len(dims) != 2:
             raise ValueError(f"Identity matrix initializer can only be used for 2D matrices. Received: shape={dims}")
-        matrix: Tensor = self.gain * creation.eye(*dims, dtype=_floating(dtype))
-        return matrix
+        return self.gain * creation.eye(*dims, dtype=_floating(dtype))
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an initializer."""
-        return {"gain": self.gain}
+    get_config = config_of("gain")
 
 
 class _Random(Initializer):
@@ -190,9 +183,7 @@ class _Random(Initializer):
                 self._drawn = int(random_ops.uniform([], 0, 2**31, int64))
         return np.random.Generator(np.random.Philox(self._drawn))
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an initializer."""
-        return {"seed": self.seed}
+    get_config = config_of("seed")
 
 
 class RandomUniform(_Random):
@@ -212,9 +203,7 @@ class RandomUniform(_Random):
             drawn = self.generator().uniform(self.minval, self.maxval, dims)
         return _as(drawn, wanted)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an initializer."""
-        return {"minval": self.minval, "maxval": self.maxval, "seed": self.seed}
+    get_config = config_of("minval maxval seed")
 
 
 class RandomNormal(_Random):
@@ -229,9 +218,7 @@ class RandomNormal(_Random):
         """Return draws."""
         return _as(self.generator().normal(self.mean, self.stddev, _dims(_part(shape, kwargs))), _floating(dtype))
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an initializer."""
-        return {"mean": self.mean, "stddev": self.stddev, "seed": self.seed}
+    get_config = config_of("mean stddev seed")
 
 
 class AsOps(_Random):
@@ -239,12 +226,9 @@ class AsOps(_Random):
 
     def draw(self, kind: str, shape: SizeLike, first: float, second: float, dtype: DType) -> Tensor:
         """Return draws of the op of that name and its two parameters."""
-        made: Tensor
         if self.seed is None:
-            made = getattr(random_ops, kind)(shape, first, second, dtype)
-            return made
-        made = getattr(stateless_random, f"stateless_{kind}")(shape, [self.seed, 0], first, second, dtype)
-        return made
+            return getattr(random_ops, kind)(shape, first, second, dtype)
+        return getattr(stateless_random, f"stateless_{kind}")(shape, [self.seed, 0], first, second, dtype)
 
 
 class UniformDraws(AsOps, RandomUniform):
@@ -299,12 +283,17 @@ class VarianceScaling(_Random):
         self.mode = mode
         self.distribution = distribution
 
+    def variance(self, dims: Sequence[int]) -> float:
+        """Return the variance of weights of this shape."""
+        fan_in, fan_out = fans(dims)
+        return self.scale / max(
+            1.0, {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}[self.mode]
+        )
+
     def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return draws."""
         wanted, dims = _floating(dtype), _dims(_part(shape, kwargs))
-        fan_in, fan_out = fans(_dims(shape))  # of the whole, whose part this may be
-        n = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}[self.mode]
-        variance = self.scale / max(1.0, n)
+        variance = self.variance(_dims(shape))  # of the whole, whose part this may be
         source = self.generator()
         if self.distribution == "uniform":
             limit = math.sqrt(3.0 * variance)
@@ -313,9 +302,7 @@ class VarianceScaling(_Random):
             return _as(source.normal(0.0, math.sqrt(variance), dims), wanted)
         return _as(math.sqrt(variance) / TRUNCATED_STDDEV * _truncated(source, dims), wanted)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an initializer."""
-        return {"scale": self.scale, "mode": self.mode, "distribution": self.distribution, "seed": self.seed}
+    get_config = config_of("scale mode distribution seed")
 
 
 class _Named(VarianceScaling):
@@ -326,9 +313,7 @@ class _Named(VarianceScaling):
     def __init__(self, seed: int | None = None) -> None:
         super().__init__(self.SCALE, self.MODE, self.DISTRIBUTION, seed)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an initializer."""
-        return {"seed": self.seed}
+    get_config = config_of("seed")
 
 
 class GlorotUniform(_Named):
@@ -390,9 +375,7 @@ class Orthogonal(_Random):
         q = q * np.sign(np.diagonal(r))  # so that no direction is preferred
         return _as(self.gain * (q.T if rows < columns else q).reshape(dims), wanted)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an initializer."""
-        return {"gain": self.gain, "seed": self.seed}
+    get_config = config_of("gain seed")
 
 
 #: Standard deviation of a standard normal cut at -2 and 2.

@@ -87,15 +87,13 @@ def mean_squared_error(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return the mean of (y_pred - y_true)² along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     predicted = convert_to_tensor(y_pred)
     difference = predicted - cast(convert_to_tensor(y_true), predicted.dtype)
-    mean: Tensor = reduce_mean(difference * difference, axis=-1)
-    return mean
+    return reduce_mean(difference * difference, axis=-1)
 
 
 def mean_absolute_error(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return the mean of |y_pred - y_true| along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     predicted = convert_to_tensor(y_pred)
-    mean: Tensor = reduce_mean(abs(predicted - cast(convert_to_tensor(y_true), predicted.dtype)), axis=-1)
-    return mean
+    return reduce_mean(abs(predicted - cast(convert_to_tensor(y_true), predicted.dtype)), axis=-1)
 
 
 def huber(y_true: TensorLike, y_pred: TensorLike, delta: float = 1.0) -> Tensor:
@@ -103,8 +101,7 @@ def huber(y_true: TensorLike, y_pred: TensorLike, delta: float = 1.0) -> Tensor:
     dtype = as_dtype(backend.floatx())
     distance = abs(cast(convert_to_tensor(y_pred), dtype) - cast(convert_to_tensor(y_true), dtype))
     line = delta * distance - 0.5 * delta * delta
-    mean: Tensor = reduce_mean(where(distance <= delta, 0.5 * distance * distance, line), axis=-1)
-    return mean
+    return reduce_mean(where(distance <= delta, 0.5 * distance * distance, line), axis=-1)
 
 
 def categorical_crossentropy(
@@ -122,11 +119,9 @@ def categorical_crossentropy(
         n = cast(shape(wanted)[axis], scores.dtype)
         wanted = wanted * (1.0 - label_smoothing) + label_smoothing / n
     if from_logits:
-        by_logits: Tensor = softmax_cross_entropy_with_logits(labels=wanted, logits=scores, axis=axis)
-        return by_logits
+        return softmax_cross_entropy_with_logits(labels=wanted, logits=scores, axis=axis)
     shares = _inside(scores / reduce_sum(scores, axis=axis, keepdims=True))
-    losses: Tensor = -reduce_sum(wanted * log(shares), axis=axis)
-    return losses
+    return -reduce_sum(wanted * log(shares), axis=axis)
 
 
 def binary_crossentropy(
@@ -137,8 +132,7 @@ def binary_crossentropy(
     wanted = cast(convert_to_tensor(y_true), scores.dtype)
     if label_smoothing:
         wanted = wanted * (1.0 - label_smoothing) + 0.5 * label_smoothing
-    mean: Tensor = reduce_mean(_yes_and_no(wanted, scores, from_logits), axis=axis)
-    return mean
+    return reduce_mean(_yes_and_no(wanted, scores, from_logits), axis=axis)
 
 
 def _yes_and_no(wanted: Tensor, scores: Tensor, from_logits: bool) -> Any:
@@ -165,8 +159,7 @@ def binary_focal_crossentropy(
     losses = pow(1.0 - right, gamma) * _yes_and_no(wanted, scores, from_logits)
     if apply_class_balancing:
         losses = losses * (wanted * alpha + (1.0 - wanted) * (1.0 - alpha))
-    mean: Tensor = reduce_mean(losses, axis=axis)
-    return mean
+    return reduce_mean(losses, axis=axis)
 
 
 def categorical_focal_crossentropy(
@@ -186,23 +179,20 @@ def categorical_focal_crossentropy(
         raise ValueError(f"Shapes {wanted.shape} and {scores.shape} are incompatible")
     shares = softmax(scores, axis=axis) if from_logits else scores
     shares = _inside(shares / reduce_sum(shares, axis=axis, keepdims=True))
-    losses: Tensor = reduce_sum(pow(1.0 - shares, gamma) * alpha * (-wanted * log(shares)), axis=axis)
-    return losses
+    return reduce_sum(pow(1.0 - shares, gamma) * alpha * (-wanted * log(shares)), axis=axis)
 
 
 def mean_absolute_percentage_error(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return 100 times the mean of |y_true - y_pred| / |y_true| along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     wanted, found = _pair(y_true, y_pred)
     whole = maximum(abs(wanted), cast(backend.epsilon(), wanted.dtype))
-    mean: Tensor = 100.0 * reduce_mean(abs((wanted - found) / whole), axis=-1)
-    return mean
+    return 100.0 * reduce_mean(abs((wanted - found) / whole), axis=-1)
 
 
 def mean_squared_logarithmic_error(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return the mean of the squared differences of log(1 + y) along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     wanted, found = (log(maximum(x, cast(backend.epsilon(), x.dtype)) + 1.0) for x in _pair(y_true, y_pred))
-    mean: Tensor = reduce_mean(square(found - wanted), axis=-1)
-    return mean
+    return reduce_mean(square(found - wanted), axis=-1)
 
 
 def _margins(y_true: TensorLike, y_pred: TensorLike) -> Any:
@@ -214,51 +204,44 @@ def _margins(y_true: TensorLike, y_pred: TensorLike) -> Any:
 
 def hinge(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return the mean of max(0, 1 - y_true * y_pred) along the last axis, of labels -1 and 1. f[*s, n] -> f[*s]."""
-    mean: Tensor = reduce_mean(_margins(y_true, y_pred), axis=-1)
-    return mean
+    return reduce_mean(_margins(y_true, y_pred), axis=-1)
 
 
 def squared_hinge(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return the mean of the squares of `hinge`'s numbers along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
-    mean: Tensor = reduce_mean(square(_margins(y_true, y_pred)), axis=-1)
-    return mean
+    return reduce_mean(square(_margins(y_true, y_pred)), axis=-1)
 
 
 def categorical_hinge(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return max(0, 1 + the best score of a wrong class - that of the right one). f[*s, classes], the same -> f[*s]."""
     wanted, found = _pair(y_true, y_pred)
     wrong = reduce_max((1.0 - wanted) * found, axis=-1)
-    losses: Tensor = maximum(wrong - reduce_sum(wanted * found, axis=-1) + 1.0, cast(0.0, found.dtype))
-    return losses
+    return maximum(wrong - reduce_sum(wanted * found, axis=-1) + 1.0, cast(0.0, found.dtype))
 
 
 def log_cosh(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return the mean of log(cosh(y_pred - y_true)) along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     wanted, found = _pair(y_true, y_pred)
     apart = found - wanted
-    mean: Tensor = reduce_mean(apart + softplus(-2.0 * apart) - math.log(2.0), axis=-1)
-    return mean
+    return reduce_mean(apart + softplus(-2.0 * apart) - math.log(2.0), axis=-1)
 
 
 def kl_divergence(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return the sum of y_true * log(y_true / y_pred) along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     wanted, found = (clip_by_value(x, backend.epsilon(), 1.0) for x in _pair(y_true, y_pred))
-    total: Tensor = reduce_sum(wanted * log(wanted / found), axis=-1)
-    return total
+    return reduce_sum(wanted * log(wanted / found), axis=-1)
 
 
 def poisson(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return the mean of y_pred - y_true * log(y_pred) along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     wanted, found = _pair(y_true, y_pred)
-    mean: Tensor = reduce_mean(found - wanted * log(found + backend.epsilon()), axis=-1)
-    return mean
+    return reduce_mean(found - wanted * log(found + backend.epsilon()), axis=-1)
 
 
 def cosine_similarity(y_true: TensorLike, y_pred: TensorLike, axis: int = -1) -> Tensor:
     """Return less the cosine of the angle between vectors along `axis`: -1 for one direction. f[*s, n] -> f[*s]."""
     wanted, found = (l2_normalize(x, axis=axis) for x in _pair(y_true, y_pred))
-    total: Tensor = -reduce_sum(wanted * found, axis=axis)
-    return total
+    return -reduce_sum(wanted * found, axis=axis)
 
 
 def _pair(y_true: TensorLike, y_pred: TensorLike) -> tuple[Any, Any]:

@@ -118,8 +118,7 @@ class Loss:
         if self.reduction == Reduction.SUM:
             return total
         count = size(losses) if valid is None else reduce_sum(cast(valid, losses.dtype))
-        mean: Tensor = divide_no_nan(total, cast(count, losses.dtype))
-        return mean
+        return divide_no_nan(total, cast(count, losses.dtype))
 
     def call(self, y_true: Any, y_pred: Any) -> Tensor:  # subclasses may take Tensors alone
         """Return the loss of each example."""
@@ -178,8 +177,7 @@ class SparseCategoricalCrossentropy(Loss):
         """Return which examples are not of the ignored class."""
         if self.ignore_class is None:
             return None
-        counted: Tensor = not_equal(cast(convert_to_tensor(y_true), int64), self.ignore_class)
-        return counted
+        return not_equal(cast(convert_to_tensor(y_true), int64), self.ignore_class)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a loss."""
@@ -216,8 +214,7 @@ def _class(name: str, function: Callable[..., Any], text: str) -> type[OfFunctio
     """The loss of a function, which takes the function's arguments after (y_true, y_pred), reduction and name."""
     called = "huber_loss" if function is huber else function.__name__
     parameters = {**after(function, 2), "reduction": Reduction.AUTO, "name": called}
-    made: type[OfFunction] = variant(OfFunction, "losses", name, text, parameters, FUNCTION=staticmethod(function))
-    return made
+    return variant(OfFunction, "losses", name, text, parameters, FUNCTION=staticmethod(function))
 
 
 MeanSquaredError = _class("MeanSquaredError", mean_squared_error, "Mean of the squared differences.")

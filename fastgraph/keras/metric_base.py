@@ -182,8 +182,7 @@ class Mean(Metric):
 
     def result(self) -> Tensor:
         """Return the mean, 0 of no values. f[]."""
-        mean: Tensor = divide_no_nan(self.total.read_value(), self.count.read_value())
-        return mean
+        return divide_no_nan(self.total.read_value(), self.count.read_value())
 
 
 class MeanTensor(Metric):
@@ -223,8 +222,7 @@ class MeanTensor(Metric):
                 "MeanTensor does not have any value yet. Please call the MeanTensor instance or use "
                 "`.update_state(value)` before retrieving the result."
             )
-        means: Tensor = divide_no_nan(self.total.read_value(), self.count.read_value())
-        return means
+        return divide_no_nan(self.total.read_value(), self.count.read_value())
 
 
 class MeanMetricWrapper(Mean):

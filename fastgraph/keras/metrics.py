@@ -101,8 +101,7 @@ class RootMeanSquaredError(MeanMetricWrapper):
 
     def result(self) -> Tensor:
         """Return the root of the mean. f[]."""
-        root: Tensor = sqrt(super().result())
-        return root
+        return sqrt(super().result())
 
 
 class MeanRelativeError(Mean):
@@ -148,8 +147,7 @@ def _class(
     if function in (logcosh, kl_divergence):
         called["name"] = "logcosh" if function is logcosh else "kullback_leibler_divergence"
     parameters = {**own, **called} if arguments == ("k",) else {**called, **own}
-    made: type[_OfFunction] = variant(base, "metrics", name, text, parameters, FUNCTION=staticmethod(function))
-    return made
+    return variant(base, "metrics", name, text, parameters, FUNCTION=staticmethod(function))
 
 
 def binary_accuracy(y_true: TensorLike, y_pred: TensorLike, threshold: float = 0.5) -> Tensor:

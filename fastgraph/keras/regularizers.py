@@ -12,7 +12,7 @@ from fastgraph.api.namespaces import lookup
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import identifiers
-from fastgraph.keras.identifiers import Identifier
+from fastgraph.keras.identifiers import Identifier, config_of
 from fastgraph.ops.creation import eye
 from fastgraph.ops.elementwise import abs, square
 from fastgraph.ops.matmul import matmul
@@ -61,9 +61,7 @@ class L1L2(Regularizer):
             parts.append(self.l2 * reduce_sum(square(x)))
         return sum(parts[1:], parts[0]) if parts else convert_to_tensor(0.0, x.dtype)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a regularizer."""
-        return {"l1": self.l1, "l2": self.l2}
+    get_config = config_of("l1 l2")
 
 
 class L1(L1L2):
@@ -72,9 +70,7 @@ class L1(L1L2):
     def __init__(self, l1: float | None = 0.01) -> None:
         super().__init__(l1=0.01 if l1 is None else l1)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a regularizer."""
-        return {"l1": self.l1}
+    get_config = config_of("l1")
 
 
 class L2(L1L2):
@@ -83,9 +79,7 @@ class L2(L1L2):
     def __init__(self, l2: float | None = 0.01) -> None:
         super().__init__(l2=0.01 if l2 is None else l2)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a regularizer."""
-        return {"l2": self.l2}
+    get_config = config_of("l2")
 
 
 class OrthogonalRegularizer(Regularizer):
@@ -112,12 +106,9 @@ class OrthogonalRegularizer(Regularizer):
         unit = l2_normalize(given, axis=1 if by_rows else 0)
         products = matmul(unit, unit, transpose_a=not by_rows, transpose_b=by_rows)
         n: Any = given.shape.as_list()[0 if by_rows else 1]
-        penalty: Tensor = self.factor * reduce_sum(abs(products * (1.0 - eye(n, dtype=given.dtype)))) / (n * (n - 1.0))
-        return penalty
+        return self.factor * reduce_sum(abs(products * (1.0 - eye(n, dtype=given.dtype)))) / (n * (n - 1.0))
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a regularizer."""
-        return {"factor": self.factor, "mode": self.mode}
+    get_config = config_of("factor mode")
 
 
 def l1_l2(l1: float = 0.01, l2: float = 0.01) -> L1L2:

@@ -63,8 +63,7 @@ class IoU(Metric):
         either = reduce_sum(matrix, axis=0) + reduce_sum(matrix, axis=1) - shared
         shared, either = (gather(x, list(self.target_class_ids)) for x in (shared, either))
         there = reduce_sum(cast(not_equal(either, 0.0), self._dtype))
-        mean: Tensor = divide_no_nan(reduce_sum(divide_no_nan(shared, either)), there)
-        return mean
+        return divide_no_nan(reduce_sum(divide_no_nan(shared, either)), there)
 
 
 class MeanIoU(IoU):

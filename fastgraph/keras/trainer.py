@@ -317,8 +317,7 @@ class Trainer:
         self.stop_training = stopping or self.stop_training
         if logs is None:
             raise ValueError("Unexpected result of `test_function` (Empty Logs): the data has no batches.")
-        found: dict[str, Any] = logs
-        return found
+        return logs
 
     def evaluate(
         self, x: Examples | None = None, y: Examples | None = None, batch_size: int | None = None, verbose: int |

@@ -13,7 +13,7 @@ from fastgraph.core.base.dtype import int32
 from fastgraph.core.base.shapes import Shape, broadcast_shapes
 from fastgraph.core.tensor import Tensor, class_has
 from fastgraph.ops.arguments import as_tensor
-from fastgraph.ops.array_ops import broadcast_dynamic_shape
+from fastgraph.ops.broadcast_shapes import broadcast_dynamic_shape
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.joining import concat

@@ -17,9 +17,9 @@ from fastgraph.nn import lrn as _local_response_normalization
 from fastgraph.nn import silu as _swish
 from fastgraph.ops.fractional_pooling import FractionalAvgPool
 from fastgraph.ops.fractional_pooling import FractionalMaxPool
-from fastgraph.ops.partitions import ApproxTopK
-from fastgraph.ops.partitions import IsotonicRegression
+from fastgraph.ops.isotonic_regression import IsotonicRegression
 from fastgraph.ops.patches import MaxPoolWithArgmax
+from fastgraph.ops.sorting import ApproxTopK
 from fastgraph.ops.sorting import TopKV2
 from fastgraph.ops.window_arguments import PadLike
 from typing import Any

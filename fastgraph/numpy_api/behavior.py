@@ -105,13 +105,9 @@ def _tolist(x: Tensor) -> Any:
     return x.numpy().tolist()
 
 
-def _size(x: Tensor) -> Any:
-    return np.int64(x.shape.num_elements() or 0) if x.shape.is_fully_defined() else None
-
-
 _METHODS: dict[str, Any] = {
     "T": property(lambda x: shapes.transpose(x)),
-    "size": property(_size),
+    "size": property(lambda x: np.int64(x.shape.num_elements() or 0) if x.shape.is_fully_defined() else None),
     "data": property(lambda x: x),
     "tolist": _tolist,
     "transpose": shapes.transpose,

@@ -6,6 +6,7 @@ from typing import Any
 
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import ShapeLike, TensorShape, as_dims, shape_of
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import TensorLike
@@ -30,15 +31,8 @@ class WeakTensor(CompositeTensor):
             raise TypeError(f"Weak tensors are of {sorted(WEAK_DTYPES)}, not of {tensor.dtype.name}")
         self.tensor = tensor
 
-    @property
-    def dtype(self) -> DType:
-        """The weak dtype."""
-        return self.tensor.dtype
-
-    @property
-    def shape(self) -> TensorShape:
-        """The static shape."""
-        return self.tensor.shape
+    dtype = ReadOnly[DType]("tensor.dtype", "The weak dtype.")
+    shape = ReadOnly[TensorShape]("tensor.shape", "The static shape.")
 
     def to_tensor(self) -> Tensor:
         """Return the tensor, whose dtype gives way to no other."""

@@ -9,10 +9,11 @@ The modules by theme:
   runtime_checks, precise_sums, stable_sorting.
 - Creating: creation, tiling, padding.
 - Elements: elementwise, rounding, exponentials, division, comparison, complex_numbers, activations, special_functions,
-  bessel, incomplete_gamma, fake_quantization, quantize_dequantize.
-- Shapes and places: movement, broadcasting, joining, joining_primitives, slicing, indexing, index_policies,
-  gathering, one_hot, scatter, slice_accumulation, array_ops, space_to_batch, tensor_lists.
-- Along axes: reduction, arg_reduction, scans, segments, sorting, counting, partitions.
+  bessel, incomplete_gamma, fake_quantization, quantize_dequantize, casts.
+- Shapes and places: movement, broadcasting, broadcast_shapes, joining, joining_primitives, slicing, indexing,
+  bad_indices_policy, gathering, one_hot, scatter, slice_accumulation, sequences, space_to_batch, tensor_lists.
+- Along axes: reduction, arg_reduction, scans, segments, sorting, counting, dynamic_partition,
+  isotonic_regression.
 - Products: matmul, einsum.
 - Matrices: matrix_algebra, matrix_diagonals, matrix_transposes, factorizations, svd_and_eigen, linear_solvers,
   factored_solvers, tridiagonal, banded_solvers, matrix_functions, single_precision_lapack.
@@ -24,7 +25,8 @@ The modules by theme:
   image_resizing, image_windows.
 - Signals: fourier, cosine_transforms, signal_frames.
 - Text: strings, string_patterns, string_hashes.
-- Random numbers: random_ops, random_states, random_algorithms, random_distributions, random_replay, stateless_random.
+- Random numbers: random_ops, random_states, random_algorithms, random_distributions, random_replay, stateless_random,
+  sobol_sequence.
 - Programs: control_dependencies, no_op, custom_gradients, python_functions, print_op, runtime_assertions,
   static_assertions, check_numerics.
 """

@@ -87,8 +87,7 @@ def preferred(value: TensorLike, dtype: DType) -> Tensor:
 
 def known_value(value: Any) -> np.ndarray[Any, Any] | None:
     """The elements of a tensor if they are known now: eager, a constant, or what follows from shapes."""
-    found: np.ndarray[Any, Any] | None = as_array(value) if isinstance(value, EagerTensor) else value.aval.value
-    return found
+    return as_array(value) if isinstance(value, EagerTensor) else value.aval.value
 
 
 def are_known(*values: TensorLike | None) -> bool:
@@ -376,6 +375,11 @@ def index_vector(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
         return np.array(shape, np.int32 if narrow else np.int64)
     except OverflowError:
         raise ValueError(INT_RANGE) from None
+
+
+def residual_shape(extents: TensorLike) -> Any:
+    """Return a shape that a gradient kept as the input of an op."""
+    return index_vector(extents) if isinstance(extents, tuple) else extents
 
 
 def named(name: str | None, function: Callable[..., Any], *inputs: Any, **attrs: Any) -> Any:

@@ -194,10 +194,6 @@ def _summed(dy: Aval, shape: Dims) -> Aval:
     return Aval(dy.dtype, shape)
 
 
-def _infer_sum_to(dy: Aval, shape: Aval) -> Aval:
-    return _summed(dy, shape_of_value(shape))
-
-
 @movement(
     infer=lambda dy, x: _summed(dy, x.shape),
     groups=("T", "-"),
@@ -218,7 +214,7 @@ def sum_to_like(dy: Array, x: Array) -> Any:
 
 @movement(
     op="SumTo",
-    infer=_infer_sum_to,
+    infer=lambda dy, shape: _summed(dy, shape_of_value(shape)),
     groups=("T", "Tidx"),
     dtypes={"T": "summable", "Tidx": "index"},
     shape_inputs=(1,),

@@ -14,7 +14,7 @@ from fastgraph.core.base.shapes import broadcast_shapes
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, get_slot
 from fastgraph.ops.arguments import as_tensor, named
-from fastgraph.ops.families import Array, Builder, Node, elementwise, public
+from fastgraph.ops.families import Array, elementwise, public
 
 
 def _zeros(x: Tensor) -> Any:
@@ -49,14 +49,10 @@ def imag_p(input: Array) -> Any:
     return np.imag(input)
 
 
-def _lower_complex(b: Builder, node: Node) -> list[Any]:
-    return [lambda index: b.op("complex", *[b.input(i).broadcast_at(index) for i in range(2)])]
-
-
 @elementwise(
     dtypes="float32 float64",
     out="dtype",
-    lower=_lower_complex,
+    lower=lambda b, node: [lambda index: b.op("complex", *[b.input(i).broadcast_at(index) for i in range(2)])],
     vjp=dict(real=lambda dy: real_p(dy), imag=lambda dy: imag_p(dy)),
     samples=lambda: [
         ((np.array([1.0, 2.0], t), np.array(3.0, t)), {"dtype": as_dtype(c)})

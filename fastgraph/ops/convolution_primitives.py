@@ -16,9 +16,8 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import current_trace
-from fastgraph.ops.arguments import index_vector
+from fastgraph.ops.arguments import residual_shape
 from fastgraph.ops.convolution_numpy import filter_gradient, forward, input_gradient
 from fastgraph.ops.families import (
     Array,
@@ -387,11 +386,6 @@ def _errors(rank: int) -> Callable[[], list[Any]]:
 # ---- the primitives -------------------------------------------------------------------------------------------------
 
 
-def _vector(extents_: TensorLike) -> Any:
-    """A residual shape as the input of an op."""
-    return index_vector(extents_) if isinstance(extents_, tuple) else extents_
-
-
 def _called(name: str) -> Callable[[Any], Any]:
     """A decorator: the function's name, which is the op's, for functions made in a loop."""
 
@@ -418,10 +412,10 @@ def _defined(rank: int) -> tuple[Any, Any, Any]:
         lower=_lower,
         vjp=dict(
             x=lambda dy, x_shape, filter, strides, padding, dilations: to_input(
-                _vector(x_shape), filter, dy, **attrs(strides, padding, dilations)
+                residual_shape(x_shape), filter, dy, **attrs(strides, padding, dilations)
             ),
             filter=lambda dy, x, filter_shape, strides, padding, dilations: to_filter(
-                x, _vector(filter_shape), dy, **attrs(strides, padding, dilations)
+                x, residual_shape(filter_shape), dy, **attrs(strides, padding, dilations)
             ),
         ),
         samples=_samples(rank, "result", dtypes),
@@ -442,7 +436,7 @@ def _defined(rank: int) -> tuple[Any, Any, Any]:
         lower=_lower_input_grad,
         vjp=dict(
             filter=lambda dy, filter_shape, g, strides, padding, dilations: to_filter(
-                dy, _vector(filter_shape), g, **attrs(strides, padding, dilations)
+                dy, residual_shape(filter_shape), g, **attrs(strides, padding, dilations)
             ),
             g=lambda dy, filter, strides, padding, dilations: result(dy, filter, **attrs(strides, padding, dilations)),
         ),
@@ -465,7 +459,7 @@ def _defined(rank: int) -> tuple[Any, Any, Any]:
         lower=_lower_filter_grad,
         vjp=dict(
             x=lambda dy, x_shape, g, strides, padding, dilations: to_input(
-                _vector(x_shape), dy, g, **attrs(strides, padding, dilations)
+                residual_shape(x_shape), dy, g, **attrs(strides, padding, dilations)
             ),
             g=lambda dy, x, strides, padding, dilations: result(x, dy, **attrs(strides, padding, dilations)),
         ),

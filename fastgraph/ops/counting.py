@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DTypeLike, int32, int64
+from fastgraph.core.base.dtype import DTypeLike, as_dtype, int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, convert, current_trace
@@ -35,9 +35,9 @@ from fastgraph.ops.families import (
     validated,
 )
 from fastgraph.ops.joining import concat, stack
-from fastgraph.ops.movement import reshape, shape
+from fastgraph.ops.movement import reshape, shape, size
 from fastgraph.ops.movement import size as size_of
-from fastgraph.ops.reduction import reduce_max, reduce_prod
+from fastgraph.ops.reduction import count_nonzero, reduce_max, reduce_prod
 from fastgraph.ops.rounding import floor
 from fastgraph.ops.runtime_assertions import assert_less, assert_non_negative, ensure_shape_p
 from fastgraph.ops.runtime_checks import checked
@@ -378,3 +378,37 @@ def unravel_index(indices: Array, dims: Array) -> Any:
     if not numbers:
         return np.zeros((0, *indices.shape), indices.dtype)
     return np.array(np.unravel_index(indices, tuple(dims.tolist()))).astype(indices.dtype)
+
+
+@public("math.zero_fraction", "nn.zero_fraction")
+def zero_fraction(value: TensorLike, name: str | None = None) -> Any:
+    """The share of elements that are 0; NaN of none. t[*s] -> f32[]. Source: tf.math.zero_fraction."""
+    x = as_tensor(value)
+    total = size(x, int64)
+    return cast(total - count_nonzero(x), "float32") / cast(total, "float32")
+
+
+@public("histogram_fixed_width_bins")
+def histogram_fixed_width_bins(
+    values: TensorLike, value_range: TensorLike, nbins: TensorLike = 100, dtype: DTypeLike = int32,
+    name: str | None = None,
+) -> Any:  # fmt: skip
+    """Find which of nbins equal parts of value_range a value is in; those outside are at its ends. t[*s] -> i[*s].
+
+    Raises: InvalidArgumentError for a range that does not rise, no bins, or values that are not real. Source:
+    tf.histogram_fixed_width_bins.
+    """
+    x, ends = of_dtypes(as_tensor(values), "real"), as_tensor(value_range)
+    count = static_int(nbins)
+    if count is not None and count <= 0:
+        raise invalid(f"nbins {count} must > 0")
+    if count is None:
+        nbins = checked(nbins, 1, 2**63 - 1, "nbins {} must > 0")
+    if ends.shape.rank is not None and ends.shape.as_list() not in ([2], [None]):
+        raise invalid("value_range should be a vector of 2 elements.")
+    ends = interval(ends)
+    # In the values' own precision, as TensorFlow: it decides on which side of an edge a value is.
+    kind = x.dtype if x.dtype.is_floating else as_dtype("float64")
+    low, high = (cast(cast(end, x.dtype), kind) for end in (ends[0], ends[1]))
+    scaled = cast(nbins, kind) * ((cast(x, kind) - low) / (high - low))
+    return cast(clip_by_value(floor(scaled), 0.0, cast(nbins, kind) - 1.0), as_dtype(dtype), name=name)

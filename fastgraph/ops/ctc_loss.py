@@ -15,7 +15,7 @@ import numpy as np
 from fastgraph.core.base.dtype import as_dtype, int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.native import array_loops
+from fastgraph.core.native import array_kernels
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor, class_has, current_trace
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes, static_int
@@ -114,7 +114,7 @@ def ctc_p(logits: Array, labels: Array, label_length: Array, logit_length: Array
     runs = np.arange(frames)[:, None] < logit_length
     gradient = np.where(runs[:, :, None], np.exp(sure), 0.0)
     times = logit_length.astype(np.int64)
-    chance = array_loops.aligned(np.ascontiguousarray(sure), times, states, skips, ends, _NEVER, gradient)
+    chance = array_kernels.aligned(np.ascontiguousarray(sure), times, states, skips, ends, _NEVER, gradient)
     chance = np.where(times > 0, chance, np.where(label_length == 0, 0.0, _NEVER))  # of no frames
     return (-chance).astype(logits.dtype), gradient.astype(logits.dtype)
 
@@ -196,8 +196,7 @@ def _as_int32(numbers: Tensor) -> Any:
     """Integers as int32; those that it does not hold are the least or the greatest, which are no labels or lengths."""
     if numbers.dtype is int64:
         numbers = clip_by_value(numbers, np.int64(-(2**31)), np.int64(2**31 - 1))
-    result: Tensor = cast(numbers, int32)
-    return result
+    return cast(numbers, int32)
 
 
 def _check_unique(unique: Any, labels: Tensor) -> None:

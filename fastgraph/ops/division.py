@@ -118,3 +118,10 @@ def fractions(x: Any, y: TensorLike) -> tuple[Any, Any]:
 def divide(x: TensorLike | None, y: TensorLike, name: str | None = None) -> Any:
     """Quotient as Python's `/`. t[*s], t[*s] -> f[*s], broadcasting. Source: tf.divide."""
     return x / y if isinstance(x, CompositeTensor) else truediv(x, y, name)
+
+
+@public("realdiv")
+def realdiv_(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
+    """Quotient x / y of floats or complex numbers. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.realdiv."""
+    first = as_tensor(x)
+    return realdiv(first, as_tensor(y, first.dtype))

@@ -42,8 +42,7 @@ class _Term:
 
     def extent(self, label: str) -> int | None:
         """The extent of the axis of this label, where it is known."""
-        found: int | None = self.tensor.shape[self.labels.index(label)]
-        return found
+        return self.tensor.shape[self.labels.index(label)]
 
     def ordered(self, labels: Labels) -> Any:
         """The tensor with its axes in the order of `labels`."""

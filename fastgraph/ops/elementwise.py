@@ -12,7 +12,7 @@ import numpy as np
 from fastgraph.core.base.dtype import STORED, DType, DTypeLike, as_dtype, string
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
-from fastgraph.core.native import array_loops
+from fastgraph.core.native import array_kernels
 from fastgraph.core.op_errors import is_of_memory, message_name
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, bind, current_trace, quick_cast, quick_clip
@@ -27,14 +27,14 @@ from fastgraph.ops.precise_sums import is_half
 def widened(x: Array) -> Any:
     """`x`, as float32 if it is a 16-bit float: bodies of several steps round once, at the end."""
     if x.dtype == np.float16 and x.size > _FEW and x.flags.c_contiguous and x.flags.aligned:
-        return array_loops.converted(x)
+        return array_kernels.converted(x)
     return x.astype(np.float32) if is_half(x.dtype) else x
 
 
 def rounded(x: Array, dtype: Any) -> Any:
     """Return what was computed of `widened` values, as `dtype`."""
     if dtype == np.float16 and x.dtype == np.float32 and x.size > _FEW and x.flags.c_contiguous:
-        return array_loops.converted(x)
+        return array_kernels.converted(x)
     return x.astype(dtype, copy=False)
 
 

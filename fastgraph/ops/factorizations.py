@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.native import array_loops
+from fastgraph.core.native import array_kernels
 from fastgraph.core.native.matmul import scipy_functions
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
@@ -95,7 +95,7 @@ def cholesky(input: Array) -> Any:
     """
     validated(square_shape, input.shape)
     wide = widened(input)
-    if (small := array_loops.factored(np.ascontiguousarray(stacked(wide)))) is not None:
+    if (small := array_kernels.factored(np.ascontiguousarray(stacked(wide)))) is not None:
         return small.reshape(input.shape).astype(input.dtype, copy=False)
     try:
         found = lapack.cholesky(wide)

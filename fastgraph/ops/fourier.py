@@ -23,7 +23,16 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native.thread_pool import num_threads
 from fastgraph.core.tensor import Tensor, current_trace
-from fastgraph.ops.arguments import are_known, as_tensor, has_dtype, index_vector, known_axes, known_value, named
+from fastgraph.ops.arguments import (
+    are_known,
+    as_tensor,
+    has_dtype,
+    index_vector,
+    known_axes,
+    known_value,
+    named,
+    residual_shape,
+)
 from fastgraph.ops.deferred_calls import late, late_unless_known
 from fastgraph.ops.elementwise import cast, maximum, minimum
 from fastgraph.ops.families import (
@@ -107,7 +116,7 @@ def _lower_fit(b: Builder, node: Node) -> list[Any]:
     dtypes={"Tshape": "index"},
     shape_inputs=(1,),
     lower=_lower_fit,
-    vjp=dict(x=lambda dy, x_shape: fit(dy, _vector(x_shape))),
+    vjp=dict(x=lambda dy, x_shape: fit(dy, residual_shape(x_shape))),
     samples=lambda: [
         ((np.arange(6.0).reshape(2, 3), np.array(s)), {}) for s in ([2, 3], [1, 5], [3, 2], [0, 3], [4, 4])
     ],
@@ -118,11 +127,6 @@ def fit(x: Array, shape: Array) -> Any:
     common = tuple(slice(0, min(n, m)) for n, m in zip(x.shape, result.shape, strict=True))
     result[common] = x[common]
     return result
-
-
-def _vector(extents_: TensorLike) -> Any:
-    """A residual shape as the input of an op."""
-    return index_vector(extents_) if isinstance(extents_, tuple) else extents_
 
 
 def fitted(x: Tensor, sizes: Sequence[Any]) -> Any:

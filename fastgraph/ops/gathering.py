@@ -15,10 +15,10 @@ import numpy as np
 from fastgraph.core.base.dtype import bool_, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.native import array_loops
+from fastgraph.core.native import array_kernels
 from fastgraph.core.op_errors import MAX_RANK, rank_too_large
 from fastgraph.core.tensor import Tensor, bind, get_slot
-from fastgraph.ops.arguments import are_known, as_tensor, index_vector, known_axis, named, whole
+from fastgraph.ops.arguments import are_known, as_tensor, index_vector, known_axis, named, residual_shape, whole
 from fastgraph.ops.deferred_calls import late, late_unless_known
 from fastgraph.ops.elementwise import cast, select
 from fastgraph.ops.families import (
@@ -37,7 +37,6 @@ from fastgraph.ops.families import (
 )
 from fastgraph.ops.movement import expand_dims, reshape, shape, shape_of_value, size, transpose_p
 from fastgraph.ops.precise_sums import HALF, is_half
-from fastgraph.ops.slicing import _vector
 
 
 def dim(x: Tensor, axis: int) -> Any:
@@ -106,7 +105,7 @@ def _gather_params(dy: Tensor, indices: Tensor, params_shape: TensorLike, axis: 
             return slices(values, reshape(indices, (-1,)), index_vector(params_shape))
     elif batch_dims == axis == 0 and indices.shape.rank in (0, 1):  # of as many rows as the run will tell
         return slices(dy if indices.shape.rank else expand_dims(dy, 0), reshape(indices, (-1,)), params_shape)
-    where = _vector(params_shape)
+    where = residual_shape(params_shape)
     if dy.dtype.name in HALF:  # many are added: in float32, rounded once
         return cast(gather_grad(cast(dy, "float32"), indices, where, axis=axis, batch_dims=batch_dims), dy.dtype)
     return gather_grad(dy, indices, where, axis=axis, batch_dims=batch_dims)
@@ -199,7 +198,7 @@ def combine_at(how: str, result: Array, where: Sequence[Array], updates: Array) 
         ids = ids * n + each.reshape(-1)
     rows = result.reshape((math.prod(result.shape[:depth]), inner))
     updates = np.ascontiguousarray(updates).reshape((len(ids), inner))
-    if array_loops.combine(how, rows, np.ascontiguousarray(ids), updates):
+    if array_kernels.combine(how, rows, np.ascontiguousarray(ids), updates):
         return
     kept = ids >= 0
     if not kept.all():
@@ -320,7 +319,7 @@ def _infer_mask(tensor: Aval, mask: Aval) -> Aval:
     infer=_infer_mask,
     groups=("T", "bool"),
     step="counted.mask",
-    vjp=dict(tensor=lambda dy, mask, tensor_shape: mask_scatter(dy, mask, _vector(tensor_shape))),
+    vjp=dict(tensor=lambda dy, mask, tensor_shape: mask_scatter(dy, mask, residual_shape(tensor_shape))),
     samples=lambda: [
         ((np.arange(6).reshape(2, 3).astype(t), np.array(m)), {})
         for t in ("float32", "int32")

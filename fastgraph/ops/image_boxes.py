@@ -14,7 +14,7 @@ from fastgraph.api import namespaces
 from fastgraph.core.base.dtype import float32, int32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.native import array_loops
+from fastgraph.core.native import array_kernels
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int, tensor_of
 from fastgraph.ops.comparison import greater_equal, less, less_equal, logical_and, logical_or
@@ -133,7 +133,7 @@ def suppression_p(
     order = np.argsort(-scores, kind="stable")
     left = order[scores[order] > threshold]
     if not overlaps:
-        places = left[array_loops.suppressed(np.ascontiguousarray(boxes[left]), int(most), limit)].astype(np.int32)
+        places = left[array_kernels.suppressed(np.ascontiguousarray(boxes[left]), int(most), limit)].astype(np.int32)
         return places, scores[places]
     if boxes.shape[0] != boxes.shape[1]:
         raise invalid(f"overlaps must be square{shape_text(boxes.shape)}", "NonMaxSuppressionV5")

@@ -16,7 +16,7 @@ from fastgraph.core.op_errors import misfit
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import FailedPreconditionError
 from fastgraph.ops.arguments import as_tensor, of_dtypes
-from fastgraph.ops.array_ops import saturate_cast
+from fastgraph.ops.casts import saturate_cast
 from fastgraph.ops.comparison import equal, greater, less
 from fastgraph.ops.convolutions import depthwise_conv2d
 from fastgraph.ops.deferred_calls import of_known_ranks

@@ -70,14 +70,6 @@ class ResizeMethod:
 Number = int | np.integer[Any] | Tensor
 
 
-def _triangle(x: Tensor) -> Any:
-    return maximum(1.0 - x, 0.0)
-
-
-def _gaussian(x: Tensor) -> Any:
-    return select(less(x, 1.5), exp(x * x * -2.0), zeros_like_p(x))
-
-
 def _lanczos(radius: float) -> Callable[[Any], Any]:
     def weight(x: Tensor) -> Any:
         angle = maximum(x, 1e-3) * math.pi
@@ -112,10 +104,10 @@ def _box(x: Tensor) -> Any:
 
 #: Kernel of each method that takes pixels by their distance: (weight, radius).
 _KERNELS: dict[str, tuple[Callable[[Any], Any], float]] = {
-    "bilinear": (_triangle, 1.0),
+    "bilinear": (lambda x: maximum(1.0 - x, 0.0), 1.0),
     "bicubic": (_cubic((1.5, -2.5, 0.0, 1.0), (-0.5, 2.5, -4.0, 2.0)), 2.0),
     "box": (_box, 1.0),
-    "gaussian": (_gaussian, 1.5),
+    "gaussian": (lambda x: select(less(x, 1.5), exp(x * x * -2.0), zeros_like_p(x)), 1.5),
     "lanczos1": (_lanczos(1.0), 1.0),
     "lanczos3": (_lanczos(3.0), 3.0),
     "lanczos5": (_lanczos(5.0), 5.0),

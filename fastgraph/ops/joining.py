@@ -1,4 +1,4 @@
-"""Joining and splitting: concat, stack, split, unstack.
+"""Joining and splitting: concat, stack, split, unstack; lists of tensors as they are: identity_n, shape_n, tuple.
 
 Rule: the pieces' number is static; their extents along the joined axis may be known only at run time.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import int32, int64
+from fastgraph.core.base.dtype import DTypeLike, int32, int64
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace, equal_parts
 from fastgraph.ops.arguments import as_tensor, extents, named, of_dtypes, preferred, static_int, whole
@@ -20,7 +20,7 @@ from fastgraph.ops.elementwise import identity, select
 from fastgraph.ops.families import Array, elementwise, invalid, lower_elementwise, misuse, public, shape_text
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.joining_primitives import UNEVEN, concat_p, split_p, stack_p, unstack_p
-from fastgraph.ops.movement import reshape
+from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.runtime_checks import checked, wide
 from fastgraph.ops.slicing import slice_tensor
@@ -306,8 +306,7 @@ def _split_late(value: Tensor, given: TensorLike, axis: TensorLike, num: int | N
 def _equal_parts(value: Any, n: int, axis: int) -> list[Any]:
     """n pieces of an axis of unknown extent, which n must divide."""
     dims = [dim(value, i) for i in range(value.shape.rank)]
-    parts: list[Any] = unstack(reshape(value, [*dims[:axis], n, dims[axis] // n, *dims[axis + 1 :]]), n, axis)
-    return parts
+    return unstack(reshape(value, [*dims[:axis], n, dims[axis] // n, *dims[axis + 1 :]]), n, axis)
 
 
 @elementwise(
@@ -360,3 +359,49 @@ def unstack(
     elif type(num) is not int:
         num = whole(num, "num")
     return list(named(name if name != "unstack" else None, unstack_p, value, num=num, axis=axis))
+
+
+@public("identity_n")
+def identity_n(input: TensorLike, name: str | None = None) -> Any:
+    """The tensors of a list themselves. t[*s]... -> [t[*s], ...].
+
+    Raises: InvalidArgumentError for an empty list; in a graph TypeError for what is none. Source: tf.identity_n.
+    """
+    tensors = list(_listed(input, "identity_n"))
+    if not tensors:
+        raise invalid("Length for attr 'T' of 0 must be at least minimum 1")
+    return [identity(x) for x in tensors]
+
+
+def _listed(value: TensorLike, op: str) -> Any:
+    if current_trace() is not None and not isinstance(value, (list, tuple)):
+        raise TypeError(f"Expected list for 'input' argument to '{op}' Op, not {value!r}.")
+    return value
+
+
+@public("shape_n")
+def shape_n(input: TensorLike, out_type: DTypeLike = int32, name: str | None = None) -> Any:
+    """The extents of each tensor of a list at run time. t[*s]... -> [i[rank], ...].
+
+    Raises: in a graph TypeError for what is no list. Source: tf.shape_n.
+    """
+    return [shape(x, out_type) for x in _listed(input, "shape_n")]
+
+
+@public("tuple")
+def tuple_of(
+    tensors: Sequence[TensorLike | None], control_inputs: Sequence[Any] | None = None, name: str | None = None
+) -> Any:
+    """The tensors of a list, None among them, as a list. t[*s]... -> [t[*s], ...]. Source: tf.tuple."""
+    return [None if x is None else identity(x) for x in tensors]
+
+
+@public("parallel_stack")
+def parallel_stack(values: TensorLike, name: str | None = "parallel_stack") -> Any:
+    """Tensors of one shape along a new first axis, in graphs only. t[*s]... -> t[n, *s].
+
+    Raises: RuntimeError in eager mode. Source: tf.parallel_stack.
+    """
+    if current_trace() is None:
+        raise RuntimeError("tf.parallel_stack() is not compatible with eager execution.")
+    return stack(values, 0)

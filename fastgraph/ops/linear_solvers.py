@@ -13,7 +13,7 @@ import numpy as np
 
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.native import array_loops
+from fastgraph.core.native import array_kernels
 from fastgraph.core.native.matmul import scipy_functions
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
@@ -85,7 +85,7 @@ def _solved_here(a: Array, x: Array, turned: bool) -> bool:
     Raises: LinAlgError if one has no inverse.
     """
     try:
-        return array_loops.solved(np.ascontiguousarray(stacked(widened(a))), stacked(x), turned)
+        return array_kernels.solved(np.ascontiguousarray(stacked(widened(a))), stacked(x), turned)
     except ZeroDivisionError:
         raise np.linalg.LinAlgError from None
 
@@ -135,7 +135,7 @@ def det(input: Array) -> Any:
     Raises: InvalidArgumentError for what is not square. Source: tf.linalg.det.
     """
     validated(square_shape, input.shape)
-    small = array_loops.determinants(np.ascontiguousarray(stacked(widened(input))))
+    small = array_kernels.determinants(np.ascontiguousarray(stacked(widened(input))))
     if small is not None:
         return small.reshape(input.shape[:-2]).astype(input.dtype, copy=False)
     found = np.asarray(np.linalg.det(widened(input)))
@@ -293,7 +293,7 @@ def substituted(a: Array, b: Array, lower: bool, adjoint: bool) -> Array:
     """
     p, n = b.shape[:2]
     x = np.array(b, order="C")
-    if not x.size or array_loops.substituted(np.ascontiguousarray(a), x, lower, adjoint):
+    if not x.size or array_kernels.substituted(np.ascontiguousarray(a), x, lower, adjoint):
         return x
     if p > 2 * n:
         if adjoint:

@@ -1,4 +1,4 @@
-"""Ops of neural networks: sums of many tensors, biases, rows of embeddings, norms of gradients."""
+"""Ops of neural networks: sums of many tensors, polynomials, biases, rows of embeddings, norms of gradients."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.shapes import Aval
+from fastgraph.core.base.dtype import DTypeLike, as_dtype
+from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.tape.indexed_slices import IndexedSlices
-from fastgraph.core.tensor import Tensor, current_trace
+from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import alike, as_tensor, named, of_dtypes, word
 from fastgraph.ops.comparison import is_finite
 from fastgraph.ops.complex_numbers import conj, imag, real
 from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.division import realdiv
-from fastgraph.ops.elementwise import add, cast, maximum, minimum, multiply, select, square
+from fastgraph.ops.elementwise import add, cast, maximum, minimum, multiply, select, square, zeros_like
 from fastgraph.ops.exponentials import sqrt
 from fastgraph.ops.families import (
     Array,
@@ -264,3 +265,64 @@ def _scaled(t: TensorLike | None, scale: Tensor) -> Any:
         return t.with_values(t.values * cast(scale, t.values.dtype))
     t = as_tensor(t)
     return t * cast(scale, t.dtype)
+
+
+@public("math.accumulate_n")
+def accumulate_n(
+    inputs: Sequence[TensorLike], shape: ShapeLike = None, tensor_dtype: DTypeLike | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
+    """Sum of a list of tensors of one shape. t[*s]... -> t[*s].
+
+    Raises: ValueError for an empty list or shapes that differ, TypeError if they are not of `tensor_dtype`.
+    Source: tf.math.accumulate_n.
+    """
+    if hasattr(inputs, "__fg_summed__"):  # a list whose length a tensor decides
+        inputs = [inputs.__fg_summed__()]
+    if not isinstance(inputs, (list, tuple)) or not inputs:
+        raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape")
+    tensors = [as_tensor(x) for x in inputs]
+    if tensor_dtype is not None and as_dtype(tensor_dtype) is not tensors[0].dtype:
+        raise TypeError(
+            f"The `tensor_dtype` argument is {as_dtype(tensor_dtype)!r}, but `input` is of type {tensors[0].dtype!r}. "
+            "These must be equal. Try casting the input to the desired type."
+        )
+    if any(x.dtype is not tensors[0].dtype for x in tensors):
+        raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape")
+    wanted = TensorShape(shape) if shape is not None else tensors[0].shape
+    for x in tensors:
+        if not x.shape.is_compatible_with(wanted):
+            raise ValueError(f"Shapes {wanted} and {x.shape} are not compatible")
+    return add_n(tensors, name=name)
+
+
+@public("math.polyval")
+def polyval(coeffs: TensorLike, x: TensorLike, name: str | None = None) -> Any:
+    """The polynomial of these coefficients, the highest power first, at x. [t[*s], ...], t[*s] -> t[*s].
+
+    By Horner's rule. Raises: ValueError if coeffs is no list. Source: tf.math.polyval.
+    """
+    if not isinstance(coeffs, list):
+        raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
+    x = as_tensor(x)
+    if not coeffs:
+        return zeros_like(x)
+    total = as_tensor(coeffs[0], x.dtype)  # not 0 * x + coeffs[0]: x may be infinite
+    for c in coeffs[1:]:
+        total = as_tensor(c, x.dtype) + total * x
+    return total
+
+
+@public("math.scalar_mul")
+def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Any:
+    """A scalar times a tensor. t[], t[*s] -> t[*s]. Raises: ValueError for no scalar, or another dtype.
+
+    Source: tf.math.scalar_mul.
+    """
+    if isinstance(x, IndexedSlices):
+        return x.with_values(scalar_mul(scalar, x.values, name))
+    x = as_tensor(x)
+    factor = convert(scalar, x.dtype)
+    if factor.shape.rank not in (None, 0):
+        raise ValueError(f"The input scalar must be a 0-D value. Received shape {factor.shape}.")
+    return multiply(factor, x, name=name)

@@ -1,4 +1,4 @@
-"""Moments and normalisation: batch and layer normalisation, and what they are made of.
+"""Moments and normalisation: by batch, by layer, by neighbouring channels, and what they are made of.
 
 Rule: means and variances of 16-bit floats are taken in float32 and rounded once; a variance is the mean of squared
 distances from the mean, so it is never negative.
@@ -14,7 +14,7 @@ from fastgraph.core.name_scopes import op_scope
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.activations import divide_no_nan, relu, softplus
-from fastgraph.ops.arguments import as_tensor, known_axes
+from fastgraph.ops.arguments import as_tensor, known_axes, of_dtypes, real, whole
 from fastgraph.ops.comparison import logical_and
 from fastgraph.ops.elementwise import (
     add,
@@ -31,12 +31,16 @@ from fastgraph.ops.elementwise import (
     zeros_like,
 )
 from fastgraph.ops.exponentials import exp, log, rsqrt
+from fastgraph.ops.exponentials import pow as power
 from fastgraph.ops.families import canonical_axes, invalid, public, shape_text
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.joining import concat
+from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import reshape
+from fastgraph.ops.padding import pad
 from fastgraph.ops.precise_sums import HALF
 from fastgraph.ops.reduction import reduce_mean, reduce_sum
+from fastgraph.ops.runtime_checks import of_rank
 
 
 def _wide(x: Tensor) -> Any:
@@ -277,3 +281,50 @@ def log_poisson_loss(
         return loss
     stirling = targets * log(targets) - targets + 0.5 * log(6.283185307179586 * targets)
     return loss + select(logical_and(targets >= 0, targets <= 1), zeros_like(targets), stirling)
+
+
+@public("nn.batch_norm_with_global_normalization")
+def batch_norm_with_global_normalization(
+    input: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    beta: TensorLike,
+    gamma: TensorLike,
+    variance_epsilon: TensorLike,
+    scale_after_normalization: bool,
+    name: str | None = None,
+) -> Any:
+    """(input - mean) / sqrt(variance + epsilon), times gamma if it is to be scaled, plus beta. f[n, h, w, c] -> same.
+
+    Source: tf.nn.batch_norm_with_global_normalization; Ioffe and Szegedy 2015.
+    """
+    scale = gamma if scale_after_normalization else None
+    return batch_normalization(input, mean, variance, beta, scale, variance_epsilon, name)
+
+
+@public("nn.local_response_normalization", "nn.lrn")
+def local_response_normalization(
+    input: TensorLike, depth_radius: TensorLike = 5, bias: TensorLike = 1, alpha: TensorLike = 1,
+    beta: TensorLike = 0.5, name: str | None = None,
+) -> Any:  # fmt: skip
+    """Each element over (bias + alpha * the squares of its channel's neighbours)**beta. f[n, h, w, c] -> same.
+
+    Raises: InvalidArgumentError for another rank, another dtype or a negative radius. Source: Krizhevsky et al. 2012;
+    tf.nn.local_response_normalization.
+    """
+    x = of_dtypes(as_tensor(input), "float16 bfloat16 float32")
+    depth_radius = whole(depth_radius, "depth_radius")
+    bias, alpha, beta = real(bias, "bias"), real(alpha, "alpha"), real(beta, "beta")
+    if x.shape.rank not in (4, None):
+        raise invalid("in must be 4-dimensional")
+    if depth_radius < 0:
+        raise invalid(f"depth_radius = {depth_radius} larger than int max")
+    wide = cast(of_rank(x, 4), "float32")
+    channels = wide.shape[-1]
+    radius = depth_radius if channels is None else min(depth_radius, max(channels - 1, 0))
+    squares = pad(square(wide), [[0, 0]] * 3 + [[radius, radius]])
+    n = extents_of(wide)[-1]
+    total = squares[..., :n]
+    for i in range(1, 2 * radius + 1):
+        total = total + squares[..., i : i + n]
+    return cast(wide * power(total * alpha + bias, -beta), x.dtype, name=name)

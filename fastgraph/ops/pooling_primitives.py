@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.shapes import Aval
-from fastgraph.ops.arguments import index_vector
+from fastgraph.ops.arguments import residual_shape
 from fastgraph.ops.elementwise import zeros_like
 from fastgraph.ops.families import Array, Builder, Node, Operand, Scalar, accumulator, custom, misuse
 from fastgraph.ops.movement import shape_of_value
@@ -138,10 +138,6 @@ class _Windows:
         return position, tap, conjunction(self.b, conditions)
 
 
-def _larger(b: Builder) -> Callable[[Any, Any], Any]:
-    return lambda total, value: b.select(value > total, value, total)
-
-
 def _lowest(b: Builder, dtype: DType) -> Any:
     return b.const(float(lowest(dtype.numpy_dtype)) if dtype.is_floating else int(lowest(dtype.numpy_dtype)), dtype)
 
@@ -159,7 +155,7 @@ def _lower_max(b: Builder, node: Node) -> list[Any]:
             found = x.at((n, *windows.clamped(windows.place(position, tap)), c))
             return b.select(found > low, found, low)
 
-        return windows.fold("max", windows.window, value, _larger(b))
+        return windows.fold("max", windows.window, value, lambda total, value: b.select(value > total, value, total))
 
     return [element]
 
@@ -391,10 +387,6 @@ def _errors() -> list[Any]:
 # ---- the primitives -------------------------------------------------------------------------------------------------
 
 
-def _vector(extents_: tuple[int, ...]) -> Any:
-    return index_vector(extents_) if isinstance(extents_, tuple) else extents_
-
-
 def _attrs(window: Steps, strides: Steps, padding: Padding) -> dict[str, Any]:
     return {"window": window, "strides": strides, "padding": padding}
 
@@ -476,7 +468,7 @@ def max_pool_pick_p(x: Array, g: Array, *, window: Steps, strides: Steps, paddin
     lower=_lower_avg,
     vjp=dict(
         x=lambda dy, x_shape, window, strides, padding: avg_pool_grad_p(
-            _vector(x_shape), dy, **_attrs(window, strides, padding)
+            residual_shape(x_shape), dy, **_attrs(window, strides, padding)
         ),
     ),
     samples=_samples("result", _FLOATS),

@@ -16,7 +16,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import UnimplementedError
 from fastgraph.ops.arguments import as_tensor, known_value, whole
-from fastgraph.ops.array_ops import bitcast
+from fastgraph.ops.casts import bitcast
 from fastgraph.ops.elementwise import abs as magnitude
 from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, select, sign, stop_gradient
 from fastgraph.ops.families import invalid, public

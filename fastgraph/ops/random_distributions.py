@@ -19,7 +19,7 @@ from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.native import philox
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import Extents, as_tensor, extents, named, not_allowed, refused, tensor_of
-from fastgraph.ops.array_ops import broadcast_dynamic_shape
+from fastgraph.ops.broadcast_shapes import broadcast_dynamic_shape
 from fastgraph.ops.broadcasting import broadcast_to, sum_to
 from fastgraph.ops.elementwise import abs as absolute
 from fastgraph.ops.elementwise import cast, maximum, minimum, select, zeros_like_p

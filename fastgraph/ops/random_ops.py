@@ -7,6 +7,7 @@ Rule: every function exists once, over a source of states (random_states.py): an
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, SupportsInt
 
 import numpy as np
@@ -19,12 +20,13 @@ from fastgraph.core.native import philox
 from fastgraph.core.tensor import Tensor, class_has
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import Extents, as_tensor, extents, known_value, static_int, tensor_of
-from fastgraph.ops.comparison import is_finite
+from fastgraph.ops.comparison import greater_equal, is_finite
 from fastgraph.ops.creation import zeros
 from fastgraph.ops.division import floormod
 from fastgraph.ops.elementwise import add, cast, maximum, minimum, multiply, select, subtract, zeros_like_p
 from fastgraph.ops.families import Array, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import dim, gather_p
+from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import shape, shape_of_value
 from fastgraph.ops.random_states import Source, as_vector, checked_size, count, generators, numbers, numbers_of
 from fastgraph.ops.runtime_checks import checked, wide
@@ -397,3 +399,37 @@ def dropout(
     Raises: ValueError for integers or a rate outside [0, 1). Source: tf.nn.dropout; Srivastava et al. 2014.
     """
     return dropped(lambda dtype: generators.source(f"uniform_{dtype}", seed, x, rate), x, rate, noise_shape)
+
+
+@public("nn.experimental.general_dropout")
+def general_dropout(
+    x: TensorLike, rate: TensorLike, uniform_sampler: Callable[..., Any], noise_shape: SizeLike = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
+    """x with 0 where uniform_sampler(shape=, dtype=) gives less than rate, the others over 1 - rate. f[*s] -> f[*s].
+
+    Raises: ValueError for integers or a rate outside [0, 1). Source: tf.nn.experimental.general_dropout.
+    """
+    x = as_tensor(x)
+    if not x.dtype.is_floating:
+        raise ValueError(
+            f"`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x_dtype={x.dtype}"
+        )
+    if isinstance(rate, (int, float)) and not isinstance(rate, bool):
+        if not 0 <= rate < 1:
+            raise ValueError(f"`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={rate}")
+        if rate == 0:
+            return x
+    elif not isinstance(rate, Tensor):
+        raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate!s}")
+    share = as_tensor(rate, x.dtype)
+    if noise_shape is None:
+        dims: Any = x.shape.as_list() if x.shape.is_fully_defined() else shape(x)
+    elif isinstance(noise_shape, (list, tuple)):
+        own = extents_of(x)
+        dims = [own[i] if n is None else n for i, n in enumerate(noise_shape)]
+    else:
+        dims = noise_shape
+    drawn = uniform_sampler(shape=dims, dtype=x.dtype)
+    scaled = multiply(x, 1.0 / (1.0 - share))
+    return select(greater_equal(as_tensor(drawn), share), scaled, zeros_like_p(scaled))

@@ -131,5 +131,4 @@ def of_rank(x: Tensor, rank: int) -> Tensor:
     if x.shape.rank is not None:
         return x
     own = shape(x)
-    made: Tensor = ensure_extents(x, extents([own[i] for i in range(rank)]).tensor)
-    return made
+    return ensure_extents(x, extents([own[i] for i in range(rank)]).tensor)

@@ -15,7 +15,8 @@ from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.arguments import alike, as_tensor, extents, index_vector, named, whole
+from fastgraph.ops.arguments import alike, as_tensor, extents, named, residual_shape, whole
+from fastgraph.ops.bad_indices_policy import gathered, ignored, within
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.creation import range_
@@ -35,17 +36,11 @@ from fastgraph.ops.families import (
     validated,
 )
 from fastgraph.ops.gathering import combine_at, dim
-from fastgraph.ops.index_policies import gathered, ignored, within
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import reshape, shape, shape_of_value
 from fastgraph.ops.precise_sums import HALF, is_half
 
 _INDICES = "int16 int32 int64"
-
-
-def _vector(shape_: TensorLike) -> Any:
-    """A residual shape as the input of an op."""
-    return index_vector(shape_) if isinstance(shape_, tuple) else shape_
 
 
 def _checked(indices: Array, dims: Sequence[int], text: str) -> tuple[Array, ...]:
@@ -124,7 +119,7 @@ def _gather_nd_errors() -> list[Any]:
     groups=("Tparams", "Tindices"),
     dtypes={"Tindices": _INDICES},
     lower=_lower_gather_nd,
-    vjp=dict(params=lambda dy, indices, params_shape: _scattered(indices, dy, _vector(params_shape))),
+    vjp=dict(params=lambda dy, indices, params_shape: _scattered(indices, dy, residual_shape(params_shape))),
     samples=_gather_nd_samples,
     error_samples=_gather_nd_errors,
 )
@@ -333,7 +328,7 @@ def scatter_nd(
     """
     size = extents(shape, no_vector="Shape must be a vector [Op:ScatterNd]")
     given: Any = as_tensor(updates)
-    dims = _vector(size.static or ()) if size.tensor is None else size.tensor
+    dims = residual_shape(size.static or ()) if size.tensor is None else size.tensor
     if ignored(bad_indices_policy, "ScatterNd"):
         indices, given = within(as_tensor(indices), given, cast(as_tensor(dims), "int64"))
     return _scattered(indices, given, dims, name)

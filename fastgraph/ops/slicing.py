@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 import fastgraph.core.op_errors as op_errors
-from fastgraph.core.base.dtype import DType, int64
+from fastgraph.core.base.dtype import DType, bool_, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.tensor import Tensor, current_trace
-from fastgraph.ops.arguments import as_tensor, extents, index_vector, named
-from fastgraph.ops.elementwise import cast
+from fastgraph.core.tensor import Tensor, convert, current_trace
+from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, residual_shape
+from fastgraph.ops.elementwise import cast, maximum, minimum, ones_like, select
 from fastgraph.ops.families import (
     Array,
     Builder,
@@ -27,7 +27,7 @@ from fastgraph.ops.families import (
     public,
     validated,
 )
-from fastgraph.ops.movement import shape_of_value
+from fastgraph.ops.movement import shape, shape_of_value
 
 
 def _check_slice(
@@ -87,7 +87,7 @@ def _lower_slice(b: Builder, node: Node) -> list[Any]:
     groups=("T", "Index"),
     dtypes={"Index": "index"},
     lower=_lower_slice,
-    vjp=dict(input=lambda dy, begin, input_shape: slice_grad(dy, begin, _vector(input_shape))),
+    vjp=dict(input=lambda dy, begin, input_shape: slice_grad(dy, begin, residual_shape(input_shape))),
     samples=lambda: [
         ((np.arange(24).reshape(2, 3, 4).astype(t), np.array(b, np.int32)), {"size": s})
         for t in ("float32", "int64", "bool")
@@ -121,17 +121,12 @@ def _infer_slice_dynamic(input: Aval, begin: Aval, size: Aval) -> Aval:
     dtypes={"Index": "index"},
     shape_inputs=(1, 2),
     lower=_lower_slice,
-    vjp=dict(input=lambda dy, begin, input_shape: slice_grad(dy, begin, _vector(input_shape))),
+    vjp=dict(input=lambda dy, begin, input_shape: slice_grad(dy, begin, residual_shape(input_shape))),
     samples=lambda: [((np.arange(6.0).reshape(2, 3), np.array([1, 0]), np.array([1, -1])), {})],
 )
 def slice_dynamic(input: Array, begin: Array, size: Array) -> Any:
     """`slice` of a size known only at run time. t[*s], i[rank], i[rank] -> t[*size]."""
     return body_of(slice_p)(input, begin, size=tuple(size.tolist()))
-
-
-def _vector(extents_: TensorLike) -> Any:
-    """A residual shape as the input of an op."""
-    return index_vector(extents_) if isinstance(extents_, tuple) else extents_
 
 
 def _lower_slice_grad(b: Builder, node: Node) -> list[Any]:
@@ -204,3 +199,30 @@ def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | 
     """
     _same_integers(begin, size)
     return slice_tensor(input_, begin, size, name)
+
+
+def dynamic_update_slice(operand: TensorLike, update: TensorLike, indices: TensorLike) -> Any:
+    """Return `operand` with the block `update` of the same rank in place of what begins at `indices`.
+
+    t[*s], t[*u], i[rank] -> t[*s]. A block that would reach beyond the end lies at the end, as XLA has it. Source:
+    TensorFlow's xla.dynamic_update_slice.
+    """
+    operand = convert(operand)
+    update = as_tensor(update, operand.dtype)
+    begin = cast(convert(indices), int64)
+    room = cast(shape(operand), int64) - cast(shape(update), int64)
+    begin = minimum(maximum(begin, 0), room)
+    whole_shape = shape(operand)
+    put = slice_grad(update, begin, whole_shape)
+    there = slice_grad(ones_like(update, bool_), begin, whole_shape)
+    return select(there, put, operand)
+
+
+def dynamic_slice(x: TensorLike, starts: TensorLike, sizes: TensorLike) -> Any:
+    """Return the block of these sizes that begins at `starts`. t[*s], i[rank], i[rank] -> t[*sizes].
+
+    A block that would reach beyond the end lies at the end, as XLA has it. Source: TensorFlow's xla.dynamic_slice.
+    """
+    x = convert(x)
+    begin, size = cast(convert(starts), int64), cast(convert(sizes), int64)
+    return slice_tensor(x, minimum(maximum(begin, 0), cast(shape(x), int64) - size), size)

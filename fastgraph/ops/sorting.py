@@ -1,4 +1,4 @@
-"""Order: top_k, in_top_k, sort, unique, searchsorted.
+"""Order: top_k, approx_max_k, in_top_k, sort, unique, searchsorted, is_non_decreasing.
 
 Rule: of equal elements the first comes first; NaN counts as greater than any number (in searches, as `<` has it).
 """
@@ -14,19 +14,31 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float64, int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike, unsupported
-from fastgraph.core.native import array_loops
+from fastgraph.core.native import array_kernels
 from fastgraph.core.tensor import Tensor, class_has
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, has_dtype, index_list, known_value, named, of_dtypes, static_int
+from fastgraph.ops.arguments import as_tensor, has_dtype, index_list, known_value, named, of_dtypes, static_int, whole
 from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.division import floordiv
 from fastgraph.ops.elementwise import cast, maximum
-from fastgraph.ops.families import Array, Builder, Dims, Node, custom, invalid, misuse, public, validated
+from fastgraph.ops.families import (
+    Array,
+    Builder,
+    Dims,
+    Node,
+    canonical_axis,
+    custom,
+    invalid,
+    misuse,
+    public,
+    validated,
+)
 from fastgraph.ops.gathering import dim, gather_grad
 from fastgraph.ops.joining import stack
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import reshape, shape, size, transpose_p
 from fastgraph.ops.precise_sums import HALF, is_half
+from fastgraph.ops.reduction import reduce_all
 from fastgraph.ops.runtime_checks import checked
 from fastgraph.ops.slicing import slice_tensor
 from fastgraph.ops.stable_sorting import greatest, in_order, stable_order
@@ -371,7 +383,7 @@ def unique_p(x: Array, *, out_idx: DType) -> Any:
         raise invalid("unique expects a 1D vector.")
     index = out_idx.numpy_dtype
     if x.dtype == object:  # NumPy sorts no bytes of Python
-        numbers = array_loops.StringNumbers()
+        numbers = array_kernels.StringNumbers()
         where = numbers.numbers(np.ascontiguousarray(x), True)
         found = numbers.words()
         return found, where.astype(index), np.bincount(where, minlength=len(found)).astype(index)
@@ -384,7 +396,7 @@ def unique_p(x: Array, *, out_idx: DType) -> Any:
         rank[order] = np.arange(len(order))
         first, counts, where = at[order], counts[order], rank[inverse.reshape(-1)]
     else:
-        first, counts, where = array_loops.unique(_as_words(x))
+        first, counts, where = array_kernels.unique(_as_words(x))
     return x[first], where.astype(index, copy=False), counts.astype(index)
 
 
@@ -595,3 +607,89 @@ def searchsorted(
     flat, rows = _as_rows(sequence), _as_rows(wanted)
     found = named(name, search_sorted, flat, rows, right=side == "right", out_type=as_dtype(out_type))
     return reshape(found, shape(wanted, "int64"))
+
+
+def _in_order(x: TensorLike) -> Any:
+    """The elements in row-major order. Raises: TypeError for what is no number."""
+    x = as_tensor(x)
+    if x.dtype.is_bool or x.dtype.name == "string":
+        raise TypeError(f"Expected x to be numeric, instead found: {x}")
+    return reshape(x, [-1])
+
+
+@public("math.is_non_decreasing")
+def is_non_decreasing(x: TensorLike, name: str | None = None) -> Any:
+    """True if no element is less than the one before, in row-major order. t[*s] -> bool[].
+
+    Source: tf.math.is_non_decreasing.
+    """
+    flat = _in_order(x)
+    return reduce_all(flat[1:] >= flat[:-1], name=name)
+
+
+@public("math.is_strictly_increasing")
+def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Any:
+    """True if every element is greater than the one before, in row-major order. t[*s] -> bool[].
+
+    Source: tf.math.is_strictly_increasing.
+    """
+    flat = _in_order(x)
+    return reduce_all(flat[1:] > flat[:-1], name=name)
+
+
+class ApproxTopK(NamedTuple):
+    """Results of approx_max_k and approx_min_k."""
+
+    values: Tensor
+    indices: Tensor
+
+
+def _extreme(operand: TensorLike, k: TensorLike, axis: Tensor | int, sign: int, name: str | None) -> Any:
+    x = as_tensor(operand)
+    rank = x.shape.rank
+    if rank is None:
+        again = lambda t, n: _extreme(t, n, axis, sign, None)
+        return ApproxTopK(*late(again, [x, as_tensor(k)], x.dtype, int32, name=name))
+    if rank == 0:
+        raise invalid("input must be >= 1-D, got shape []")
+    at = canonical_axis(whole(axis, "axis"), rank)
+    perm = (*[i for i in range(rank) if i != at], at)
+    back = tuple(int(i) for i in np.argsort(perm))
+    moved = transpose_p(x, perm=perm)
+    found = top_k(moved if sign > 0 else -moved, k, name=name)
+    values = found.values if sign > 0 else -found.values
+    return ApproxTopK(transpose_p(values, perm=back), transpose_p(found.indices, perm=back))
+
+
+@public("math.approx_max_k", "nn.approx_max_k")
+def approx_max_k(
+    operand: TensorLike,
+    k: TensorLike,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+    name: str | None = None,
+) -> ApproxTopK:
+    """The k greatest elements along an axis, falling, and where they stand; exact here. f[*s] -> f[*r], i32[*r].
+
+    Source: tf.math.approx_max_k.
+    """
+    return _extreme(operand, k, reduction_dimension, 1, name)
+
+
+@public("math.approx_min_k", "nn.approx_min_k")
+def approx_min_k(
+    operand: TensorLike,
+    k: TensorLike,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+    name: str | None = None,
+) -> ApproxTopK:
+    """The k least elements along an axis, rising, and where they stand; exact here. f[*s] -> f[*r], i32[*r].
+
+    Source: tf.math.approx_min_k.
+    """
+    return _extreme(operand, k, reduction_dimension, -1, name)

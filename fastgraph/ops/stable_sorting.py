@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastgraph.core.native import array_loops
+from fastgraph.core.native import array_kernels
 from fastgraph.ops.families import Array
 from fastgraph.ops.precise_sums import is_half
 
@@ -85,7 +85,7 @@ def greatest(x: Array, k: int) -> Array:
     """The places of the k greatest along the last axis, falling, the first of equals first. t[*s, n] -> i32[*s, k]."""
     if k == 1 and not is_half(x.dtype):
         return np.argmax(x, -1)[..., None].astype(np.int32)  # a NaN if there is one, the first of equals
-    if (places := array_loops.greatest(x, k)) is not None:
+    if (places := array_kernels.greatest(x, k)) is not None:
         return places
     if x.size <= FEW or 4 * k > x.shape[-1] or not k:
         return stable_order(x, True)[..., :k]

@@ -12,7 +12,7 @@ import numpy as np
 from fastgraph.core.base.dtype import int64, string, uint8
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.native import array_loops
+from fastgraph.core.native import array_kernels
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, index_list, known_value, named, whole
@@ -20,14 +20,14 @@ from fastgraph.ops.families import Array, custom, invalid, public
 from fastgraph.ops.python_functions import host_call
 
 _MASK = (1 << 64) - 1
-#: Kinds of fingerprints besides FarmHash's, 0: see array_loops.fingerprints.
+#: Kinds of fingerprints besides FarmHash's, 0: see array_kernels.fingerprints.
 _SIP, _MURMUR = 1, 2
 _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
 
 
 def fingerprint(text: bytes) -> int:
     """Return FarmHash's Fingerprint64 of a string."""
-    return int(array_loops.fingerprints(np.array(text, object))[()])
+    return int(array_kernels.fingerprints(np.array(text, object))[()])
 
 
 def _mixed(x: Array) -> Array:
@@ -44,7 +44,7 @@ def together(first: Array, second: Array) -> Array:
 def _buckets(words: Array, count: int, *kind_and_key: int) -> Array:
     if count < 1:
         raise invalid(f"num_buckets must be >= 1, got {count}")
-    found = array_loops.fingerprints(np.ascontiguousarray(words).reshape(words.shape), *kind_and_key)
+    found = array_kernels.fingerprints(np.ascontiguousarray(words).reshape(words.shape), *kind_and_key)
     return (found % np.uint64(count)).astype(np.int64)
 
 
@@ -145,13 +145,13 @@ def fingerprints(data: TensorLike, method: TensorLike = "farmhash64", name: str 
 
     def rows(array: Any) -> list[Any]:
         if array.dtype == object and array.ndim > 1:  # of a row of strings: of the fingerprints of them all
-            prints = array_loops.fingerprints(np.ascontiguousarray(array)).astype("<u8")
+            prints = array_kernels.fingerprints(np.ascontiguousarray(array)).astype("<u8")
             texts = [row.tobytes() for row in prints]
         elif array.dtype != object:
             texts = [np.ascontiguousarray(row).tobytes() for row in array]
         else:
             texts = array.tolist()
-        found = array_loops.fingerprints(np.fromiter(texts, object, len(texts)))
+        found = array_kernels.fingerprints(np.fromiter(texts, object, len(texts)))
         return [found.astype("<u8").view(np.uint8).reshape(-1, 8)]
 
     n = None if x.shape.rank is None else x.shape[0]

@@ -17,7 +17,7 @@ import numpy as np
 from fastgraph.core.base.dtype import bool_, int64, string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.native import array_loops
+from fastgraph.core.native import array_kernels
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named, of_dtypes
 from fastgraph.ops.families import Array, custom, invalid, public, shape_text
@@ -294,7 +294,7 @@ def ngrams_p(
     if not data.size:  # of no string at all there are none, whatever rows are padded with
         return data, np.zeros_like(splits)
     at = np.ascontiguousarray(splits, np.int64)
-    parts, ends_at = array_loops.windows(data, at, widths, separator.encode(), *ends, pads, short)
+    parts, ends_at = array_kernels.windows(data, at, widths, separator.encode(), *ends, pads, short)
     values = np.empty(len(parts), object)
     values[:] = parts
     return values, ends_at.astype(splits.dtype, copy=False)

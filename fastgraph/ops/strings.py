@@ -17,7 +17,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, int64, string
 from fastgraph.core.base.shapes import Aval, TensorShape
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.native import array_loops
+from fastgraph.core.native import array_kernels
 from fastgraph.core.op_errors import wrong_dtype
 from fastgraph.core.tensor import Tensor, executing_eagerly
 from fastgraph.errors import InvalidArgumentError, OutOfRangeError
@@ -46,7 +46,7 @@ def _each(function: Callable[[Any], Any], x: Array, dtype: type | np.dtype[Any] 
 
 def _array(items: Iterable[Any], shape: tuple[int, ...], dtype: type | np.dtype[Any] = object) -> Any:
     if dtype is object:
-        return array_loops.objects(list(items)).reshape(shape)
+        return array_kernels.objects(list(items)).reshape(shape)
     return np.fromiter(items, dtype, math.prod(shape)).reshape(shape)
 
 
@@ -92,7 +92,7 @@ def _texts_of(x: Array, letter: str, precision: int, width: int, fill: str) -> I
     wide = x.astype(np.float64 if letter != "d" else np.uint64 if x.dtype.kind == "u" else np.int64)
     fill = "" if x.dtype.kind == "u" and fill in (" ", "+") else fill  # C leaves out signs of what has none
     if width < 0 and not fill:
-        return array_loops.printed(wide, letter, precision if precision > -1 else 6)
+        return array_kernels.printed(wide, letter, precision if precision > -1 else 6)
     form = f"{width if width > -1 else ''}{f'.{precision}' if precision > -1 else ''}{letter}".encode()
     full, other = b"%" + fill.encode() + form, b"%" + (b"" if fill == "0" else fill.encode()) + form
     return [(full if finite else other) % v for v, finite in zip(wide.tolist(), np.isfinite(wide), strict=True)]
@@ -122,7 +122,7 @@ def as_string(
 
 def _numbers(words: Array, dtype: DType) -> Array:
     """The number that each string says. Raises: ValueError, OverflowError for one that says none of the dtype."""
-    found = array_loops.numbers(np.ascontiguousarray(words), dtype.is_floating)
+    found = array_kernels.numbers(np.ascontiguousarray(words), dtype.is_floating)
     if found is not None and (
         dtype.is_floating or not found.size or dtype.min <= found.min() <= found.max() <= dtype.max
     ):
@@ -361,7 +361,7 @@ def _characters(word: bytes, start: int = 0) -> list[int]:
 )
 def string_length_p(input: Array, *, unit: str) -> Any:
     """The length of each string, in bytes or in characters. string[*s] -> i32[*s]."""
-    return array_loops.lengths(np.ascontiguousarray(input), unit != "BYTE").reshape(input.shape)
+    return array_kernels.lengths(np.ascontiguousarray(input), unit != "BYTE").reshape(input.shape)
 
 
 @public("strings.length")
@@ -415,7 +415,7 @@ def substr_p(input: Array, pos: Array, len: Array, *, unit: str = "BYTE") -> Any
             f"pos and len should have the same shape, got: {shape_text(pos.shape)} vs. {shape_text(len.shape)}"
         )
     simple = unit == "BYTE" and not pos.ndim and pos >= 0 and len >= 0 and input.size > 0
-    if simple and (cuts := array_loops.cut(np.ascontiguousarray(input), int(pos), int(len))) is not None:
+    if simple and (cuts := array_kernels.cut(np.ascontiguousarray(input), int(pos), int(len))) is not None:
         return cuts.reshape(input.shape)
     words, *places = np.broadcast_arrays(input, pos, len)
     parts = map(_cut, *(x.reshape(-1).tolist() for x in (words, *places)), itertools.repeat(unit))
@@ -444,13 +444,13 @@ def _parts(words: Array, split: Callable[[bytes], list[bytes]] | bytes | None) -
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         values = _words(*[bytes([i]) for i in range(256)])[np.frombuffer(b"".join(rows), np.uint8)]
     elif isinstance(split, bytes):
-        indices, values, lengths = array_loops.split(np.ascontiguousarray(words), split)
+        indices, values, lengths = array_kernels.split(np.ascontiguousarray(words), split)
         return indices, values, np.array([len(lengths), lengths.max(initial=0)], np.int64)
     else:
         rows = [split(word) for word in words.tolist()]
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         values = np.fromiter(itertools.chain.from_iterable(rows), object, lengths.sum())
-    return array_loops.places(lengths), values, np.array([len(lengths), lengths.max(initial=0)], np.int64)
+    return array_kernels.places(lengths), values, np.array([len(lengths), lengths.max(initial=0)], np.int64)
 
 
 def _infer_parts(input: Aval, sep: Aval, **_: Any) -> tuple[Aval, Aval, Aval]:

@@ -193,10 +193,6 @@ def _read_part(found: Tensor) -> Any:
     return with_diagonal(lower_triangle(found + adjoint(found)), lambda d: d * 0.5)
 
 
-def _infer_eigh(input: Aval) -> tuple[Aval, Aval]:
-    return _infer_eigvalsh(input), Aval(input.dtype, square_shape(input.shape))
-
-
 def _infer_eigvalsh(input: Aval) -> Aval:
     shape = square_shape(input.shape)
     return Aval(input.dtype.real_dtype, None if shape is None else shape[:-1])
@@ -227,7 +223,7 @@ def _eigh_errors() -> list[Any]:
 
 @custom(
     op="SelfAdjointEigV2",
-    infer=_infer_eigh,
+    infer=lambda input: (_infer_eigvalsh(input), Aval(input.dtype, square_shape(input.shape))),
     n_outputs=2,
     dtypes=FLOATS,
     vjp_all=_eigh_grad,

@@ -15,7 +15,6 @@ import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype, int32
 from fastgraph.core.base.shapes import Aval, Shape
-from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops import elementwise, joining
@@ -35,10 +34,6 @@ def _list_op(**rest: Any) -> Callable[..., Callable[..., Any]]:
 
 
 # ---- made -----------------------------------------------------------------------------------------------------------
-
-
-def _infer_reserve(size: Aval, *, dtype: str, element: tuple[int, ...]) -> Aval:
-    return Aval(as_dtype(dtype), (_count(size), *element))
 
 
 def _count(size: Aval) -> int | None:
@@ -64,7 +59,7 @@ def _reserved(size: Array, dtype: str, element: tuple[int, ...]) -> Any:
 
 @custom(
     op="TensorListReserve",
-    infer=_infer_reserve,
+    infer=lambda size, *, dtype, element: Aval(as_dtype(dtype), (_count(size), *element)),
     groups=("Tindex",),
     dtypes=_INDEX,
     shape_inputs=(0,),
@@ -82,13 +77,9 @@ def list_reserve(size: Array, *, dtype: str, element: tuple[int, ...]) -> Any:
     return _reserved(size, dtype, element)
 
 
-def _infer_blank(size: Aval, *, dtype: str, element: Shape) -> Aval:
-    return Aval(as_dtype(dtype), None if element is None else (_count(size), *element))
-
-
 @custom(
     op="TensorListReserve",
-    infer=_infer_blank,
+    infer=lambda size, *, dtype, element: Aval(as_dtype(dtype), None if element is None else (_count(size), *element)),
     groups=("Tindex",),
     dtypes=_INDEX,
     step="dynamic",
@@ -199,13 +190,9 @@ def _begun_samples(value: list[Any], *cases: tuple[str, str, int, tuple[int, ...
     ]
 
 
-def _infer_begin(buffer: Aval, index: Aval, value: Aval, begun: Aval) -> Aval:
-    return _infer_set(buffer, index, value)
-
-
 @_list_op(
     op="TensorListSetItem",
-    infer=_infer_begin,
+    infer=lambda buffer, index, value, begun: _infer_set(buffer, index, value),
     **_BEGUN,
     step="list_set",
     vjp=dict(
@@ -236,10 +223,6 @@ def list_begin(buffer: Array, index: Array, value: Array, begun: Array) -> Any:
     return _with_element(buffer, int(index), value, bool(begun))
 
 
-def _infer_get(buffer: Aval, index: Aval, size: Aval) -> Aval:
-    return Aval(buffer.dtype, None if buffer.shape is None else buffer.shape[1:])
-
-
 def _lower_get(b: Builder, node: Node) -> list[Any]:
     buffer, index, size = b.input(0), b.input(1), b.input(2)
 
@@ -251,17 +234,13 @@ def _lower_get(b: Builder, node: Node) -> list[Any]:
     return [element]
 
 
-def _buffer_of_get(dy: Tensor, index: Tensor, buffer_shape: TensorLike) -> Any:
-    return _gather_params(dy, index, buffer_shape, 0, 0)
-
-
 @_list_op(
     op="TensorListGetItem",
-    infer=_infer_get,
+    infer=lambda buffer, index, size: Aval(buffer.dtype, None if buffer.shape is None else buffer.shape[1:]),
     groups=("T", "Tindex", "Tsize"),
     dtypes={"Tindex": "int32 int64", "Tsize": "int32 int64"},
     lower=_lower_get,
-    vjp=dict(buffer=_buffer_of_get),
+    vjp=dict(buffer=lambda dy, index, buffer_shape: _gather_params(dy, index, buffer_shape, 0, 0)),
     samples=lambda: [
         ((np.arange(12).reshape(3, 2, 2).astype(t), np.array(i, it), np.array(3, np.int32)), {}) for t, it, i in _CASES
     ],
@@ -298,13 +277,9 @@ def list_get(buffer: Array, index: Array, size: Array) -> Any:
 # ---- longer ---------------------------------------------------------------------------------------------------------
 
 
-def _infer_grow(buffer: Aval, index: Aval) -> Aval:
-    return Aval(buffer.dtype, None if buffer.shape is None else (None, *buffer.shape[1:]))
-
-
 @_list_op(
     op="TensorListResize",
-    infer=_infer_grow,
+    infer=lambda buffer, index: Aval(buffer.dtype, None if buffer.shape is None else (None, *buffer.shape[1:])),
     groups=("T", "Tindex"),
     dtypes=_INDEX,
     step="dynamic.grow",
@@ -366,13 +341,9 @@ def _pushed(buffer: Array, at: int, value: Array, begun: bool) -> Any:
     return _with_element(body_of(list_grow)(buffer, np.array(at)), at, value, begun)
 
 
-def _infer_push_begin(buffer: Aval, index: Aval, value: Aval, begun: Aval) -> Aval:
-    return _infer_push(buffer, index, value)
-
-
 @_list_op(
     op="TensorListPushBack",
-    infer=_infer_push_begin,
+    infer=lambda buffer, index, value, begun: _infer_push(buffer, index, value),
     **_BEGUN,
     step="dynamic.push",
     reason="how long the list gets is data: a step of its own",
@@ -399,28 +370,20 @@ def list_push_begin(buffer: Array, index: Array, value: Array, begun: Array) -> 
     return _pushed(buffer, int(index), value, bool(begun))
 
 
-def _infer_extend(buffer: Aval, index: Aval, values: Aval) -> Aval:
-    return Aval(values.dtype, None if values.shape is None else (None, *values.shape[1:]))
-
-
-def _nothing_at(dy: Tensor, index: Tensor, values_shape: Tensor) -> Any:
-    return list_extend(dy, index, zeros(values_shape, dy.dtype))
-
-
 def _values_at(dy: Tensor, index: Tensor, values_shape: Tensor) -> Any:
     return gather(dy, elementwise.cast(index, int32) + range_(convert(values_shape[0], int32)))
 
 
 @_list_op(
     op="TensorListExtend",
-    infer=_infer_extend,
+    infer=lambda buffer, index, values: Aval(values.dtype, None if values.shape is None else (None, *values.shape[1:])),
     groups=("T", "Tindex", "T"),
     dtypes=_INDEX,
     step="dynamic.extend",
     reason="how long the list gets is data: a step of its own",
     vjp=dict(
         buffer=lambda dy, index, values_shape, buffer_shape: list_trim(
-            _nothing_at(dy, index, values_shape), convert(buffer_shape[0], int32)
+            list_extend(dy, index, zeros(values_shape, dy.dtype)), convert(buffer_shape[0], int32)
         ),
         values=_values_at,
     ),

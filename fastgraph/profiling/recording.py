@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fastgraph.core.native.buffer import pool_statistics
-from fastgraph.profiling.machine_peaks import Ceilings, ceilings
+from fastgraph.profiling.roofline import Ceilings, ceilings
 from fastgraph.runtime import executor
 from fastgraph.runtime import plan as specs
 from fastgraph.runtime.executor import Plan

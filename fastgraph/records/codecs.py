@@ -15,7 +15,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.native import array_loops
+from fastgraph.core.native import array_kernels
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.errors import DataLossError
 from fastgraph.ops.arguments import as_tensor, named, not_allowed, refused, whole, word
@@ -60,7 +60,7 @@ def _infer_raw(input: Aval, *, dtype: str, little: bool, length: int) -> Aval:
 def decode_raw_p(input: Array, *, dtype: str, little: bool, length: int) -> Any:
     """The numbers that strings are in memory; of `length` bytes each, or all of as many. string[*s] -> dtype[*s, n]."""
     out, words = as_dtype(dtype), np.ascontiguousarray(input)
-    lengths = array_loops.lengths(words, False).reshape(-1)
+    lengths = array_kernels.lengths(words, False).reshape(-1)
     size = length or int(lengths.max(initial=0))
     if not length and (other := np.flatnonzero(lengths != lengths[:1])).size:
         raise invalid(
@@ -71,7 +71,7 @@ def decode_raw_p(input: Array, *, dtype: str, little: bool, length: int) -> Any:
         raise invalid(
             f"Input to DecodeRaw has length {size} that is not a multiple of {out.size}, the size of {out.name}"
         )
-    found = array_loops.raw(words, size).reshape(-1)
+    found = array_kernels.raw(words, size).reshape(-1)
     part = out.size // 2 if out.is_complex else out.size
     if not little and part > 1:
         found = np.ascontiguousarray(found.reshape(-1, part)[:, ::-1]).reshape(-1)
@@ -235,7 +235,7 @@ def decode_compressed(bytes: TensorLike, compression_type: str = "", name: str |
 @custom(op="EncodeBase64", infer=_same, groups=("string",), reason=_REASON)
 def encode_base64_p(input: Array, *, pad: bool) -> Any:
     """Strings in base64 for web addresses. string[*s] -> string[*s]."""
-    return _strings(array_loops.to_base64(np.ascontiguousarray(input), pad), input)
+    return _strings(array_kernels.to_base64(np.ascontiguousarray(input), pad), input)
 
 
 def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> Tensor:
@@ -250,7 +250,7 @@ def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None)
 def decode_base64_p(input: Array) -> Any:
     """The bytes that base64 for web addresses stands for. string[*s] -> string[*s]."""
     try:
-        return _strings(array_loops.from_base64(np.ascontiguousarray(input)), input)
+        return _strings(array_kernels.from_base64(np.ascontiguousarray(input)), input)
     except ValueError as error:
         raise invalid(str(error)) from None
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype, int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.ops.families import Array, custom, invalid
+from fastgraph.ops.families import Array, custom, invalid, shape_text
 from fastgraph.records.wire_scan import Slices, counted, filled, fixed, located, members
 
 _REASON = "how many values there are is data"
@@ -208,7 +208,7 @@ def _infer(
 ) -> tuple[Aval, ...]:  # fmt: skip
     outer = serialized.shape
     if outer is not None and len(outer) > 1:
-        raise invalid(f"Expected serialized to be a scalar or vector, got shape: {_shown(outer)}")
+        raise invalid(f"Expected serialized to be a scalar or vector, got shape: {shape_text(outer)}")
     rank = None if outer is None else len(outer) + 1
     single = outer == ()
     n = None if outer is None or single or outer[0] is None else outer[0] + 1
@@ -222,10 +222,6 @@ def _infer(
     )
 
 
-def _shown(shape: Sequence[Any]) -> str:
-    return "[" + ",".join("?" if size is None else str(size) for size in shape) + "]"
-
-
 @custom(op="ParseExampleV2", infer=_infer, groups=("string", "string", "-"), n_outputs=None, step="dynamic",
         reason=_REASON)  # fmt: skip
 def parse_example_v2(
@@ -235,7 +231,7 @@ def parse_example_v2(
     """The features of Examples. string[n] or string[], names string[n] or [0], a default for each dense feature ->
     indices, values and shapes of the sparse ones, the dense ones, values and splits of the ragged ones."""
     if serialized.ndim > 1:
-        raise invalid(f"Expected serialized to be a scalar or vector, got shape: {_shown(serialized.shape)}")
+        raise invalid(f"Expected serialized to be a scalar or vector, got shape: {shape_text(serialized.shape)}")
     batch = Batch(serialized, names, [str(each[0]) for each in (*sparse, *dense, *ragged)], 1)
     return (
         *_columns([_sparse(batch, each) for each in sparse], 3),
@@ -328,7 +324,7 @@ def _dense_list(lists: _Lists, feature: Dense, optional: bool) -> tuple[Array, A
         index = at - (int(starts[i - 1]) if i else 0)
         raise invalid(
             f"Name: {lists.name(i)}, Key: {key}, Index: {index}.  Number of values != expected.  values size: "
-            f"{found.counts[at]} but output shape: {_shown(shape)}"
+            f"{found.counts[at]} but output shape: {shape_text(shape)}"
         )
     if lists.single:
         return found.values.reshape(int(lengths[0]), *shape), np.array(lengths[0])
@@ -352,7 +348,7 @@ def _infer_sequences(
 ) -> tuple[Aval, ...]:  # fmt: skip
     outer = serialized.shape
     if outer is not None and len(outer) > 1:
-        raise invalid(f"Expected serialized to be a scalar or vector, got shape: {_shown(outer)}")
+        raise invalid(f"Expected serialized to be a scalar or vector, got shape: {shape_text(outer)}")
     sparse, dense, ragged = lists
     rank = None if outer is None else len(outer) + 2
     n = 0 if outer == () else None if not outer or outer[0] is None else outer[0] + 1
@@ -380,7 +376,7 @@ def parse_sequence_example_v2(
     indices, values and shapes of the sparse ones, the dense ones, their lengths, values, outer and inner splits of the
     ragged ones. Lists that `optional` names may be missing."""
     if serialized.ndim > 1:
-        raise invalid(f"Expected serialized to be a scalar or vector, got shape: {_shown(serialized.shape)}")
+        raise invalid(f"Expected serialized to be a scalar or vector, got shape: {shape_text(serialized.shape)}")
     head = _Context(serialized, names, [each[0] for kind in context for each in kind], 1)
     tail = _Lists(serialized, names, [each[0] for kind in lists for each in kind], 2)
     return (

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 from fastgraph import errors
-from fastgraph.core.native.array_loops import crc32c, masked
+from fastgraph.core.native.array_kernels import crc32c, masked
 from fastgraph.records.paths import AnyPath, as_op_errors, opened
 from fastgraph.records.wire_scan import records
 

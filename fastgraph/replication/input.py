@@ -15,6 +15,7 @@ from fastgraph.composites import sparse_ops
 from fastgraph.composites.ragged_tensor import RaggedTensor, RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensor, SparseTensorSpec, with_shape
 from fastgraph.core.base import nesting
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.tensor import Tensor, class_has, current_trace
@@ -227,10 +228,7 @@ class DistributedDataset:
     def __init__(self, dataset: Any, strategy: Any, how: Sharing) -> None:
         self._inner, self._strategy, self._how = dataset, strategy, how
 
-    @property
-    def element_spec(self) -> Any:
-        """The spec of an element: PerReplicaSpecs."""
-        return self._type_spec.element_spec
+    element_spec = ReadOnly[Any]("_type_spec.element_spec", "The spec of an element: PerReplicaSpecs.")
 
     @property
     def _type_spec(self) -> DistributedDatasetSpec:
@@ -257,10 +255,7 @@ class DistributedIterator(SteppedIterator):
     def __init__(self, iterator: OwnedIterator, strategy: Any, how: Sharing) -> None:
         self._inner, self._strategy, self._how = iterator, strategy, how
 
-    @property
-    def element_spec(self) -> Any:
-        """The spec of an element: PerReplicaSpecs."""
-        return self._type_spec.element_spec
+    element_spec = ReadOnly[Any]("_type_spec.element_spec", "The spec of an element: PerReplicaSpecs.")
 
     @property
     def _type_spec(self) -> DistributedIteratorSpec:

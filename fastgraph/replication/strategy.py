@@ -527,8 +527,7 @@ default = contexts.outside = _DefaultStrategy()
 
 def get_strategy() -> Strategy:
     """Return the strategy in whose scope this is, the default one outside of all. Source: tf.distribute."""
-    found: Strategy = replicas.strategy() or default
-    return found
+    return replicas.strategy() or default
 
 
 def has_strategy() -> bool:

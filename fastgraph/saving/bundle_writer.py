@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype, string
 from fastgraph.core.base.file_errors import error_of, raising_for
-from fastgraph.core.native.array_loops import crc32c, masked
+from fastgraph.core.native.array_kernels import crc32c, masked
 from fastgraph.core.tensor import EagerTensor, as_array
 from fastgraph.errors import AlreadyExistsError, DataLossError, FailedPreconditionError, UnimplementedError
 from fastgraph.graphdef.message_types import KINDS

@@ -10,6 +10,7 @@ from typing import Any
 
 from fastgraph.core.base.dtype import DType, from_code, string
 from fastgraph.core.base.logger import get_logger
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.errors import DataLossError
 from fastgraph.graphdef.messages import Message
 from fastgraph.graphdef.wire_format import parsed
@@ -118,10 +119,7 @@ class TrackableView:
     def __init__(self, root: Any) -> None:
         self._root = root
 
-    @property
-    def root(self) -> Any:
-        """The root."""
-        return self._root
+    root = ReadOnly[Any]("_root", "The root.")
 
     @classmethod
     def children(cls, obj: Any, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from fastgraph.core.base.logger import get_logger
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.saving.checkpoint import Checkpoint, CheckpointOptions, with_callback
 from fastgraph.saving.checkpoint_state import get_checkpoint_state, update_checkpoint_state
 from fastgraph.saving.tensor_bundle import bundle_files
@@ -78,25 +79,11 @@ class CheckpointManager:
                 if min(when, now) > self._preserved:
                     self._kept[path] = min(when, now)
 
-    @property
-    def directory(self) -> str:
-        """The folder."""
-        return self._directory
+    directory = ReadOnly[str]("_directory", "The folder.")
+    checkpoint = ReadOnly[Checkpoint]("_checkpoint", "The checkpoint that is saved.")
 
-    @property
-    def checkpoint(self) -> Checkpoint:
-        """The checkpoint that is saved."""
-        return self._checkpoint
-
-    @property
-    def checkpoint_interval(self) -> int | None:
-        """The least number of steps between two checkpoints."""
-        return self._interval
-
-    @property
-    def latest_checkpoint(self) -> str | None:
-        """The path of the latest checkpoint, None if there is none."""
-        return self._latest
+    checkpoint_interval = ReadOnly[int | None]("_interval", "The least number of steps between two checkpoints.")
+    latest_checkpoint = ReadOnly[str | None]("_latest", "The path of the latest checkpoint, None if there is none.")
 
     @property
     def checkpoints(self) -> list[str]:

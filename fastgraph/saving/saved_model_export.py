@@ -201,8 +201,7 @@ def _foreign(graph: Graph) -> list[str]:
     return [each.type for each in definitions(graph) if each.is_foreign]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Functions of tables, written by hand
+# ---- Functions of tables, written by hand ---------------------------------------------------------------------------
 
 
 def _table_function(name: str, of: TableFunction) -> Message:
@@ -270,8 +269,7 @@ def node(name: str, op: str, inputs: Sequence[str], **attrs: Any) -> Message:
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The graph around the functions
+# ---- The graph around the functions ---------------------------------------------------------------------------------
 
 
 class MainGraph:

@@ -14,6 +14,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import resource, variant
 from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.base.locks import Lock
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import Aval, compatible
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.native.buffer import Cell
@@ -113,10 +114,7 @@ class RestoredConcreteFunction(ConcreteFunction):
         trace.graph.function_name = self.label
         return trace, filled(self.result, iter([trace.tensor(value) for value in outputs]))
 
-    @property
-    def structured_outputs(self) -> Any:
-        """The result as the Python function built it, with TensorSpecs."""
-        return self.result
+    structured_outputs = ReadOnly[Any]("result", "The result as the Python function built it, with TensorSpecs.")
 
     def _flat_names(self) -> list[str]:
         if self._keywords is not None or not flat_specs(self.signature.structured_inputs):
@@ -220,8 +218,7 @@ def _node_name(name: str) -> str:
     return plain if plain[:1].isalnum() else f"arg_{plain}".rstrip("_")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Signatures
+# ---- Signatures -----------------------------------------------------------------------------------------------------
 
 
 class ArgumentNames:
@@ -300,8 +297,7 @@ class _Keyword(inspect.Parameter):
         self._name = name
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Functions of several traces
+# ---- Functions of several traces ------------------------------------------------------------------------------------
 
 
 class RestoredFunction(Function):

@@ -12,6 +12,7 @@ from typing import Any
 from fastgraph.composites.lookup_primitives import Table
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DTypeLike
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.tensor import EagerTensor, Tensor, convert
 from fastgraph.state.tracking import AutoTrackable, Trackable, TrackableResource
 
@@ -25,10 +26,7 @@ class Asset(Trackable):
     def __init__(self, path: str | os.PathLike[str] | Any) -> None:
         self._path = path if isinstance(path, EagerTensor) else convert(os.fspath(path), dtypes.string)
 
-    @property
-    def asset_path(self) -> Tensor:
-        """The path: string[]."""
-        return self._path
+    asset_path = ReadOnly[Tensor]("_path", "The path: string[].")
 
     def __fg_tensor__(self, dtype: DTypeLike | None = None) -> Any:
         return self._path
@@ -62,15 +60,8 @@ class RestoredTable(TrackableResource):
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    @property
-    def key_dtype(self) -> Any:
-        """The dtype of keys."""
-        return self._table.key_dtype
-
-    @property
-    def value_dtype(self) -> Any:
-        """The dtype of values."""
-        return self._table.dtype
+    key_dtype = ReadOnly[Any]("_table.key_dtype", "The dtype of keys.")
+    value_dtype = ReadOnly[Any]("_table.dtype", "The dtype of values.")
 
 
 class CapturedName(str):

@@ -89,9 +89,8 @@ def _signature(key: str, function: Any) -> ConcreteFunction:
         result = concrete.call_flat([kwargs[name] for name in names])
         return _named_results(result, concrete.label, key)
 
-    wrapped = Function(signature_wrapper, f"signature_wrapper_{_short(concrete)}", autograph=False)
-    found = wrapped.get_concrete_function(**{str(spec.name): spec for spec in specs})
-    return found
+    wrapped = Function(signature_wrapper, f"signature_wrapper_{concrete.signature.name}", autograph=False)
+    return wrapped.get_concrete_function(**{str(spec.name): spec for spec in specs})
 
 
 def _is_signature(concrete: RestoredConcreteFunction, named: dict[str, Any]) -> bool:
@@ -99,10 +98,6 @@ def _is_signature(concrete: RestoredConcreteFunction, named: dict[str, Any]) -> 
     positional, keywords = concrete.signature.structured_inputs
     tensors = [*keywords.values(), *named.values()]
     return not positional and type(concrete.result) is dict and all(isinstance(each, TensorSpec) for each in tensors)
-
-
-def _short(concrete: ConcreteFunction) -> str:
-    return concrete.signature.name
 
 
 def argument_names(concrete: ConcreteFunction) -> list[str]:

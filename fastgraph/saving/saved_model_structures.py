@@ -36,8 +36,7 @@ _NUMBERS = {spec: number for number, spec in _SPECS.items()}
 _OF_DATA = {5: "DatasetSpec", 6: "IteratorSpec"}  # which lie in a higher room
 _OF_USERS = 15  # an extension type's, by the name that its class has registered
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Reading
+# ---- Reading --------------------------------------------------------------------------------------------------------
 
 
 #: The message of a structure.
@@ -121,8 +120,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "numpy_value": lambda value: tensor_of(value).numpy(),
 }
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Writing
+# ---- Writing --------------------------------------------------------------------------------------------------------
 
 
 def encoded(value: Any) -> Message:
@@ -197,8 +195,7 @@ def shape_message(shape: TensorShape) -> Message:
     return TensorShapeProto(dim=[Dim(size=-1 if size is None else size) for size in shape])
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Values in the places of specs
+# ---- Values in the places of specs ----------------------------------------------------------------------------------
 
 
 def flat_specs(structure: Any) -> list[TensorSpec]:

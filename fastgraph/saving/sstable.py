@@ -13,7 +13,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 
-from fastgraph.core.native.array_loops import crc32c, masked
+from fastgraph.core.native.array_kernels import crc32c, masked
 from fastgraph.errors import DataLossError, UnimplementedError
 from fastgraph.graphdef.node_bytes import varint
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, from_code
 from fastgraph.core.base.file_errors import raising_for
-from fastgraph.core.native.array_loops import crc32c, masked
+from fastgraph.core.native.array_kernels import crc32c, masked
 from fastgraph.errors import DataLossError, InvalidArgumentError, NotFoundError, UnimplementedError
 from fastgraph.graphdef.messages import Message
 from fastgraph.graphdef.node_bytes import field, varint

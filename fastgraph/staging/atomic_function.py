@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import Tensor, bind, convert
 from fastgraph.graph import ir
@@ -37,30 +38,13 @@ class AtomicFunction:
         self.attributes: dict[str, Any] = {}
         self._runner: Runner | None = None
 
-    @property
-    def name(self) -> bytes:
-        """The name of the function."""
-        return self._concrete.name
+    name = ReadOnly[bytes]("_concrete.name", "The name of the function.")
+    graph = ReadOnly[Graph]("_concrete.graph", "The graph as written.")
 
-    @property
-    def graph(self) -> Graph:
-        """The graph as written."""
-        return self._concrete.graph
+    function_type = ReadOnly[FunctionType]("_concrete.function_type", "The signature of the trace.")
+    definition = ReadOnly[Any]("_concrete.function_def", "The graph as a FunctionDef.")
 
-    @property
-    def function_type(self) -> FunctionType:
-        """The signature of the trace."""
-        return self._concrete.function_type
-
-    @property
-    def definition(self) -> Any:
-        """The graph as a FunctionDef."""
-        return self._concrete.function_def
-
-    @property
-    def cached_definition(self) -> Any:
-        """The graph as a FunctionDef."""
-        return self._concrete.function_def
+    cached_definition = ReadOnly[Any]("_concrete.function_def", "The graph as a FunctionDef.")
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Call the graph. Raises ValueError if it captures anything: give that to call_with_captures."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import TensorShape, compatible, generalises
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.op_errors import message_name
@@ -75,20 +76,10 @@ class ConcreteFunction(FastCall):
         """The name of the function, UTF-8 encoded as TensorFlow has it."""
         return self.label.encode()
 
-    @property
-    def graph(self) -> Graph:
-        """The graph as written."""
-        return self._trace.graph.public
+    graph = ReadOnly[Graph]("_trace.graph.public", "The graph as written.")
+    inputs = ReadOnly[list[SymbolicTensor]]("graph.inputs", "The placeholders of arguments and captures.")
 
-    @property
-    def inputs(self) -> list[SymbolicTensor]:
-        """The placeholders of arguments and captures."""
-        return self.graph.inputs
-
-    @property
-    def outputs(self) -> list[SymbolicTensor]:
-        """The tensors that are returned."""
-        return self.graph.outputs
+    outputs = ReadOnly[list[SymbolicTensor]]("graph.outputs", "The tensors that are returned.")
 
     @property
     def structured_outputs(self) -> Any:
@@ -202,10 +193,7 @@ class ConcreteFunction(FastCall):
             lambda leaf: leaf if leaf is None else type_of_result(leaf), self.structured_outputs
         )
 
-    @property
-    def variables(self) -> tuple[Any, ...]:
-        """The Variables that the graph uses."""
-        return self.graph.variables
+    variables = ReadOnly[tuple[Any, ...]]("graph.variables", "The Variables that the graph uses.")
 
     @property
     def trainable_variables(self) -> tuple[Any, ...]:

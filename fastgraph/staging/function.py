@@ -18,6 +18,7 @@ from typing import Any, cast
 from fastgraph.core.base import flags, nesting
 from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.base.locks import Turn
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.base.type_specs import TypeSpec
 from fastgraph.core.conversion import is_sequence
@@ -52,8 +53,7 @@ flags.on_change(forget_all)
 _numbers = itertools.count(1)
 _SIGNATURE = "input_signature"  # the key of the one trace that a Function with an input_signature has
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Running Functions as plain Python
+# ---- Running Functions as plain Python ------------------------------------------------------------------------------
 
 _run_eagerly = False
 
@@ -70,8 +70,7 @@ def functions_run_eagerly() -> bool:
     return _run_eagerly
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Function
+# ---- Function -------------------------------------------------------------------------------------------------------
 
 
 class FunctionSpec(inspect.Signature):
@@ -194,20 +193,10 @@ class Function(MethodCall):
 
     # -- what it is
 
-    @property
-    def python_function(self) -> Callable[..., Any]:
-        """The Python function behind it."""
-        return self._python_function
+    python_function = ReadOnly[Callable[..., Any]]("_python_function", "The Python function behind it.")
+    name = ReadOnly[str]("_name", "The name.")
 
-    @property
-    def name(self) -> str:
-        """The name."""
-        return self._name
-
-    @property
-    def input_signature(self) -> Any:
-        """The signature it is restricted to, or None."""
-        return self._parameters.input_signature
+    input_signature = ReadOnly[Any]("_parameters.input_signature", "The signature it is restricted to, or None.")
 
     @property
     def function_spec(self) -> FunctionSpec:
@@ -450,7 +439,7 @@ class Function(MethodCall):
         """
         trace = GraphTrace(self._name)
         inputs = [
-            trace.add_input(Aval(leaf.aval.dtype, shape), _placeholder_name(name))
+            trace.add_input(Aval(leaf.aval.dtype, shape), _plain(name.lstrip("*")))
             for leaf, shape, name in zip(arguments.leaves, shapes, arguments.names, strict=True)
         ]
         remaining = iter(inputs)
@@ -618,8 +607,7 @@ class BoundFunction(BoundCall):
 
 Function._bound_class = BoundFunction
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Parts
+# ---- Parts ----------------------------------------------------------------------------------------------------------
 
 
 def _no_value(leaf: object) -> Exception:
@@ -627,10 +615,6 @@ def _no_value(leaf: object) -> Exception:
     if isinstance(leaf, SymbolicTensor):
         return InaccessibleTensorError(out_of_reach(leaf, None))
     return TypeError(f"A call needs values: {leaf!r} only describes one. Use get_concrete_function with it.")
-
-
-def _placeholder_name(name: str) -> str:
-    return _plain(name.lstrip("*"))
 
 
 def _plain(name: str) -> str:

@@ -128,8 +128,7 @@ def _user_entries(traceback: types.TracebackType | None) -> list[tuple[types.Tra
     return found
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Tracebacks
+# ---- Tracebacks -----------------------------------------------------------------------------------------------------
 
 
 def with_user_frames(call: _Callable) -> _Callable:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.errors import OutOfRangeError
 
 
@@ -31,10 +32,7 @@ class Coordinator:
         self._joined = False
         self._registered_threads: set[threading.Thread] = set()
 
-    @property
-    def joined(self) -> bool:
-        """True once `join` has been called."""
-        return self._joined
+    joined = ReadOnly[bool]("_joined", "True once `join` has been called.")
 
     def request_stop(self, ex: BaseException | tuple[Any, ...] | None = None) -> None:
         """Ask the threads to stop. ex: an error, or what sys.exc_info() gives; `join` raises the first one.

@@ -13,6 +13,7 @@ from typing import Any
 from fastgraph.core.base import nesting
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.type_specs import TypeSpec, type_spec_from_value
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import Primitive, public_function
@@ -30,10 +31,7 @@ class DistributedValues:
     def __init__(self, values: Sequence[Any]) -> None:
         self._values = tuple(values)
 
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """The values, in the order of the replicas."""
-        return self._values
+    values = ReadOnly[tuple[Any, ...]]("_values", "The values, in the order of the replicas.")
 
 
 class PerReplica(DistributedValues, CompositeTensor):
@@ -202,10 +200,7 @@ class DistributedVariable(Variable, DistributedValues):
     def _number(self) -> int:
         return self._copies[0]._number
 
-    @property
-    def values(self) -> tuple[Variable, ...]:
-        """The replicas' copies."""
-        return self._copies
+    values = ReadOnly[tuple[Variable, ...]]("_copies", "The replicas' copies.")
 
     @property
     def _primary(self) -> Variable:

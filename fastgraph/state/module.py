@@ -12,6 +12,7 @@ from typing import Any
 
 from fastgraph.core import registry as primitives
 from fastgraph.core.base import nesting
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.state.tracking import AutoTrackable
 from fastgraph.state.variable import Variable
@@ -57,10 +58,7 @@ class Module(AutoTrackable):
         with name_scope(name) as scope:
             self._name_scope = name_scope(scope)
 
-    @property
-    def name(self) -> str:
-        """The name given, or the class's in snake_case."""
-        return self._name
+    name = ReadOnly[str]("_name", "The name given, or the class's in snake_case.")
 
     @property
     def name_scope(self) -> name_scope:

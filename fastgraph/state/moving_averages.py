@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from fastgraph.core.base.dtype import float32
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.tensor import init_scope
@@ -31,10 +32,7 @@ class ExponentialMovingAverage:
         self._decay, self._num_updates, self._name = decay, num_updates, name
         self._averages: dict[Any, Variable] = {}
 
-    @property
-    def name(self) -> str:
-        """The name that the means' names end with."""
-        return self._name
+    name = ReadOnly[str]("_name", "The name that the means' names end with.")
 
     def apply(self, var_list: Iterable[Variable] | None = None) -> None:
         """Move the means of the Variables; make those that are not there. Raises TypeError for what has no mean."""

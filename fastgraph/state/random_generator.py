@@ -14,6 +14,7 @@ import numpy as np
 
 from fastgraph.core import replicas
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, int32, int64, uint64
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import Tensor, init_scope
@@ -166,15 +167,8 @@ class Generator(AutoTrackable):
 
     # Properties.
 
-    @property
-    def state(self) -> Variable:
-        """The Variable that holds the counter and the key, i64[3]."""
-        return self._state_var
-
-    @property
-    def algorithm(self) -> int:
-        """The algorithm's number: `Algorithm.PHILOX.value`."""
-        return self._alg
+    state = ReadOnly[Variable]("_state_var", "The Variable that holds the counter and the key, i64[3].")
+    algorithm = ReadOnly[int]("_alg", "The algorithm's number: `Algorithm.PHILOX.value`.")
 
     @property
     def key(self) -> Tensor:

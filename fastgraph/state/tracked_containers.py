@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from fastgraph.core.tensor import class_has
@@ -117,17 +117,13 @@ class TrackedList(TrackableDataStructure, WatchingList):
         return [*self]
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: object) -> dict[str, Any]:
-        return _children_of_list(self)
+        return {str(i): item for i, item in enumerate(self) if tracking.tracked(item)}
 
     def catch_up(self) -> bool:
         """Take over what has come to the list, wrapped, and restore it."""
         awaited = super().catch_up()
         _wrap_inside(self, enumerate(self.storage))
         return awaited
-
-
-def _children_of_list(items: Iterable[Any]) -> dict[str, Any]:
-    return {str(i): item for i, item in enumerate(items) if tracking.tracked(item)}
 
 
 class TrackedDict(TrackableDataStructure, WatchingDict):
@@ -227,30 +223,20 @@ class DelegatingTrackableMixin(Trackable):
     def __init__(self, trackable_obj: Any) -> None:
         self._trackable = trackable_obj
 
-    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: object) -> dict[str, Any]:
-        return self._trackable._trackable_children(save_type=save_type, **kwargs)
-
-    def _track_trackable(self, trackable: object, name: str, overwrite: bool = False) -> Any:
-        return self._trackable._track_trackable(trackable, name, overwrite)
-
-    def _lookup_dependency(self, name: str, cached_dependencies: dict[str, Any] | None = None) -> Any:
-        return self._trackable._lookup_dependency(name, cached_dependencies)
-
-    def _handle_deferred_dependencies(self, name: str, trackable: object) -> None:
-        self._trackable._handle_deferred_dependencies(name, trackable)
-
-    def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
-        return self._trackable._gather_saveables_for_checkpoint()
-
-    def _serialize_to_tensors(self) -> dict[str, Any]:
-        return self._trackable._serialize_to_tensors()
-
-    def _restore_from_tensors(self, restored_tensors: dict[str, Any]) -> Any:
-        return self._trackable._restore_from_tensors(restored_tensors)
-
     @property
     def _deferred_dependencies(self) -> dict[str, list[Any]]:
         return self._trackable._deferred_dependencies
+
+
+def _delegated(name: str) -> Callable[..., Any]:
+    return lambda self, *args, **kwargs: getattr(self._trackable, name)(*args, **kwargs)
+
+
+for _name in (
+    "_gather_saveables_for_checkpoint", "_handle_deferred_dependencies", "_lookup_dependency", "_restore_from_tensors",
+    "_serialize_to_tensors", "_track_trackable", "_trackable_children",
+):  # fmt: skip
+    setattr(DelegatingTrackableMixin, _name, _delegated(_name))
 
 
 class ObjectGraphView:

@@ -20,6 +20,7 @@ from fastgraph.core import cells
 from fastgraph.core import registry as primitives
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape, as_dims, compatible, dims_text, shape_of
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.devices import device_name, part_of
@@ -253,10 +254,7 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
 
     # Properties.
 
-    @property
-    def name(self) -> str:
-        """The name, ending in ":0"."""
-        return self._name
+    name = ReadOnly[str]("_name", 'The name, ending in ":0".')
 
     @property
     def _shared_name(self) -> str:
@@ -276,13 +274,9 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
     @property
     def handle(self) -> ResourceHandle:
         """The tensor of dtype resource that stands for it in graphs."""
-        found: ResourceHandle = self.__dict__.setdefault("_handle", ResourceHandle(self.__fg_cell__))
-        return found
+        return self.__dict__.setdefault("_handle", ResourceHandle(self.__fg_cell__))
 
-    @property
-    def dtype(self) -> DType:
-        """The dtype of its elements."""
-        return self.__fg_cell__.aval.dtype
+    dtype = ReadOnly[DType]("__fg_cell__.aval.dtype", "The dtype of its elements.")
 
     @property
     def shape(self) -> TensorShape:
@@ -293,15 +287,8 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
         """Return the shape of what may be assigned."""
         return self.shape
 
-    @property
-    def aval(self) -> Aval:
-        """Dtype and shape of what may be assigned."""
-        return self.__fg_cell__.aval
-
-    @property
-    def trainable(self) -> bool:
-        """True if tapes follow it by themselves."""
-        return self._trainable
+    aval = ReadOnly[Aval]("__fg_cell__.aval", "Dtype and shape of what may be assigned.")
+    trainable = ReadOnly[bool]("_trainable", "True if tapes follow it by themselves.")
 
     @property
     def constraint(self) -> Callable[[Any], Any] | None:

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph.core.native.array_loops import crc32c, masked
+from fastgraph.core.native.array_kernels import crc32c, masked
 from fastgraph.saving import checkpoint as checkpoints
 from fastgraph.saving.bundle_writer import BundleWriter
 from fastgraph.saving.object_graph import SaveableObject, SaveSpec

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import fastgraph as tf
-from fastgraph.core.native.array_loops import crc32c
+from fastgraph.core.native.array_kernels import crc32c
 from fastgraph.graphdef import drawing, exporter, wire_format
 from fastgraph.records.record_files import framed
 

@@ -109,7 +109,7 @@ def test_damaged_files(tmp_path: Path, rng: np.random.Generator) -> None:
 
 
 def test_a_length_with_its_checksum_is_no_reason_to_allocate(tmp_path: Path) -> None:
-    from fastgraph.core.native.array_loops import crc32c, masked
+    from fastgraph.core.native.array_kernels import crc32c, masked
 
     size = (1 << 40).to_bytes(8, "little")
     (tmp_path / "t").write_bytes(size + masked(crc32c(size)).to_bytes(4, "little") + b"little")

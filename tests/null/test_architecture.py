@@ -1,4 +1,4 @@
-"""docs/architecture.md is true: its rooms are the folders, in the order of the layers, and its lists are the docstrings."""
+"""docs/architecture.md and docs/protocols.md are true: rooms are folders in the order of the layers, lists those of the sources."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from tests.null.test_layers import LAYERS, PACKAGE, is_module
 
 ROOT = Path(__file__).parents[2]
+PROTOCOLS = ROOT / "docs" / "protocols.md"
 
 pytestmark = pytest.mark.skipif(not (ROOT / "tools").exists(), reason="no tools around the tests")
 
@@ -20,6 +21,14 @@ pytestmark = pytest.mark.skipif(not (ROOT / "tools").exists(), reason="no tools 
 def test_the_lists_are_those_of_the_docstrings() -> None:
     tool = runpy.run_path(str(ROOT / "tools" / "architecture.py"))
     assert tool["PAGE"].read_text(encoding="utf-8") == tool["page"](), "run: python tools/architecture.py"
+
+
+def test_the_head_is_read_in_one_sitting() -> None:
+    tool = runpy.run_path(str(ROOT / "tools" / "architecture.py"))
+    head = tool["PAGE"].read_text(encoding="utf-8").partition(tool["BEGIN"])[0]
+    assert len(head.splitlines()) <= 60, (
+        "sixty lines in the order in which data flows; what is more has pages of its own"
+    )
 
 
 def test_the_rooms_are_the_folders_in_the_order_of_the_layers() -> None:
@@ -35,7 +44,7 @@ def test_the_page_names_every_attribute_that_rooms_ask_objects_for() -> None:
     protocol = re.compile(r"__fg_\w+__")
     sources = [path for suffix in ("py", "pyx", "pxi", "pxd") for path in PACKAGE.rglob(f"*.{suffix}")]
     asked = {name for path in sources for name in protocol.findall(path.read_text(encoding="utf-8"))}
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    page = PROTOCOLS.read_text(encoding="utf-8")
     assert asked == set(protocol.findall(page))
 
 
@@ -92,8 +101,7 @@ def test_the_page_names_everybody_who_writes_fields_of_graphs_from_another_room(
         room = module.partition("/")[0]
         theirs = of_graphs - NAMESAKES.get(room, set()) - fields(tree) if room != "graph" else set()
         found |= {(module, field) for field in written(tree) if field in theirs}
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    page = page.partition("Who writes fields of graphs")[2].partition("## ")[0]
+    page = PROTOCOLS.read_text(encoding="utf-8").partition("Who writes fields of graphs")[2]
     said = set()
     for group in re.findall(r"((?:`[a-z_0-9]+/[\w/]+`[,\s]*)+)\(([^)]*)\)", page):
         said |= {

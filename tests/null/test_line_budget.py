@@ -158,7 +158,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (162_950, "datasets that Functions make, go over, capture, take and give are written into SavedModels"),
     (163_150, "convolutions that fetch ahead bit by bit; few results by half vectors; depthwise bfloat16 by pairs"),
     (
-        164_500,
+        163_800,
         "datasets are written from copies of graphs, of files, ragged elements and random maps too; 40 kernels written",
     ),
     (164_510, "every handler of a signal is put back, whatever others raise; NumPy's words for too many bytes"),

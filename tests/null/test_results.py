@@ -61,6 +61,8 @@ def untyped(module: str, nodes: list[ast.stmt]) -> Iterator[str]:
             for item in node.body:
                 if isinstance(item, ast.FunctionDef) and (not item.name.startswith("_") or item.name in SPECIAL):
                     methods.setdefault(item.name, []).append(item)
+                elif isinstance(item, ast.Assign) and ast.unparse(item.value).startswith("ReadOnly[Any]("):
+                    yield f"{module} {node.name}.{ast.unparse(item.targets[0])}"
             for name, several in methods.items():
                 setter = any(isinstance(d, ast.Attribute) and d.attr == "setter" for d in several[-1].decorator_list)
                 if all(map(says_nothing, several[:1] if setter else several)):

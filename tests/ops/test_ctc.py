@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph.core.native import array_loops
+from fastgraph.core.native import array_kernels
 
 LOGITS = np.random.default_rng(2).standard_normal((5, 3, 3))
 LABELS = np.array([[1, 1], [2, 0], [2, 1]])
@@ -201,7 +201,7 @@ def test_alignments_of_other_sizes_are_refused() -> None:
         (logs.astype("f"), times, states, skips, ends, 0.0, logs.copy()),
     ):
         with pytest.raises(ValueError, match="aligned|sample|state"):
-            array_loops.aligned(*given)
+            array_kernels.aligned(*given)
 
 
 def test_long_and_improbable_labels_lose_nothing() -> None:

@@ -255,7 +255,7 @@ def test_scalar_tensors_are_shapes_of_one_extent_in_functions(rank: str) -> None
 
 
 def test_a_block_beyond_the_end_lies_at_the_end() -> None:
-    from fastgraph.ops.array_ops import dynamic_slice
+    from fastgraph.ops.slicing import dynamic_slice
 
     x = np.arange(12).reshape(3, 4)
     for starts, (i, j) in {(1, 1): (1, 1), (2, 3): (1, 2), (-5, 9): (0, 2)}.items():

@@ -10,7 +10,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph.core.base import flags
-from fastgraph.core.native import array_loops
+from fastgraph.core.native import array_kernels
 from fastgraph.ops import stable_sorting
 from fastgraph.ops.gathering import gather_grad
 from fastgraph.ops.segments import unsorted_segment_max, unsorted_segment_min, unsorted_segment_prod
@@ -184,14 +184,14 @@ def test_segments_add_in_order(rng: Any, dtype: str, inner: Any) -> None:
 def test_rows_that_are_none_are_not_written() -> None:
     rows, x = np.zeros((3, 2), np.float32), np.ones((2, 2), np.float32)
     with pytest.raises(IndexError, match="row 3 of 3"):
-        array_loops.combine("add", rows, np.array([-1, 3]), x)
+        array_kernels.combine("add", rows, np.array([-1, 3]), x)
     for wrong in ((rows[:, :1], x), (rows, x[:1]), (rows[0], x), (rows.T.copy().T, x), (rows.astype("d"), x)):
         with pytest.raises(ValueError):
-            array_loops.combine("add", wrong[0], np.array([0, 1]), wrong[1])
-    assert not rows.any() and not array_loops.combine("add", rows.astype(bool), np.array([0, 1]), x.astype(bool))
+            array_kernels.combine("add", wrong[0], np.array([0, 1]), wrong[1])
+    assert not rows.any() and not array_kernels.combine("add", rows.astype(bool), np.array([0, 1]), x.astype(bool))
     for x in (np.ones(3, np.int16), np.ones((2, 2), np.int32), np.ones(9, np.int32)[::2]):
         with pytest.raises(ValueError):
-            array_loops.unique(x)
+            array_kernels.unique(x)
     grad = gather_grad(tf.ones([2, 4]), tf.constant([[3, 0, -1, 1]] * 2), tf.constant([2, 3]), axis=1, batch_dims=1)
     assert grad.numpy().tolist() == [[1.0, 1.0, 0.0]] * 2  # what is no place is passed over, as by kernels
 

@@ -9,7 +9,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph.core.base import flags
-from fastgraph.core.native import array_loops
+from fastgraph.core.native import array_kernels
 
 
 def both(function: Any, *args: Any) -> Any:
@@ -75,7 +75,7 @@ def test_systems_of_moderate_size_by_vectors(rng: Any, dtype: str, n: int) -> No
         b = rng.standard_normal((2, n, k)).astype(dtype)
         x = b.copy()
         much = n * a.itemsize <= 512 or 2 * k >= n  # of substitution beside elimination
-        assert array_loops.solved(a, x, False) == (n <= 256 and much)
+        assert array_kernels.solved(a, x, False) == (n <= 256 and much)
         for turned in (False, True):
             whole = a.swapaxes(1, 2) if turned else a
             found = tf.linalg.solve(a, b, adjoint=turned).numpy()
@@ -96,7 +96,7 @@ def test_moderate_systems_without_solutions_are_told_as_ever(rng: Any) -> None:
         a[:, 20] = bad
         given = np.stack([np.eye(40), a])
         if bad != 0:
-            assert not array_loops.solved(given, np.ones((2, 40, 3)), False)
+            assert not array_kernels.solved(given, np.ones((2, 40, 3)), False)
             continue
         with pytest.raises(tf.errors.InvalidArgumentError, match="not invertible"):
             tf.linalg.solve(given, np.ones((2, 40, 3)))
@@ -118,7 +118,7 @@ def test_what_has_no_factors_is_told_as_ever() -> None:
         determinants = tf.linalg.det(a).numpy()
         assert determinants[0] == determinants[2] == 1 and (determinants[1] == 0) is np.bool_(bad[0, 0] == bad[0, 0])
     infinite = np.array([[1.0, np.inf], [0.0, 1.0]])
-    assert not array_loops.solved(infinite[None], infinite[None].copy(), False)
+    assert not array_kernels.solved(infinite[None], infinite[None].copy(), False)
     huge = np.diag([1e30, 1e30, 1e-30, 1e-30]).astype(np.float32)  # whose products leave float32 on the way
     np.testing.assert_allclose(tf.linalg.det([huge, huge[::-1].copy()]), [1, 1], rtol=1e-4)
     np.testing.assert_allclose(tf.linalg.det(np.diag([1e150] * 2 + [1e-150] * 2)), 1, rtol=1e-9)
@@ -137,13 +137,13 @@ def test_arrays_of_other_sizes_are_refused() -> None:
     a, x = np.ones((2, 3, 3)), np.ones((2, 3, 1))
     for wrong in ((a[0], x), (a, x[:1]), (a, x[:, :2]), (a[:, :2], x)):
         with pytest.raises(ValueError):
-            array_loops.solved(*wrong, False)
+            array_kernels.solved(*wrong, False)
         with pytest.raises(ValueError):
-            array_loops.substituted(*wrong, True, False)
+            array_kernels.substituted(*wrong, True, False)
     x.setflags(write=False)
     views = ((a, x), (a, np.ones((2, 1, 3)).swapaxes(1, 2)[:, ::-1]), (a[:, ::-1], x.copy()), (a, x.astype("f")))
-    assert not any(array_loops.solved(*each, False) or array_loops.substituted(*each, True, True) for each in views)
-    assert array_loops.factored(a.astype(int)) is None and array_loops.determinants(a[..., ::-1]) is None
+    assert not any(array_kernels.solved(*each, False) or array_kernels.substituted(*each, True, True) for each in views)
+    assert array_kernels.factored(a.astype(int)) is None and array_kernels.determinants(a[..., ::-1]) is None
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

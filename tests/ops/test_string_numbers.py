@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph.core.native.array_loops import StringNumbers, objects, places
+from fastgraph.core.native.array_kernels import StringNumbers, objects, places
 
 
 def words(rng: np.random.Generator, n: int, different: int) -> list[bytes]:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph.core.native import array_loops
+from fastgraph.core.native import array_kernels
 
 WORDS = [b"", b"a", b"hello", b"0123456789", b"x" * 30, b"y" * 60, b"z" * 200]
 
@@ -403,12 +403,12 @@ def test_lengths_and_windows_of_texts() -> None:
     assert tf.strings.length(texts, unit="UTF8_CHAR").numpy().tolist() == [[2, 0], [3, 1]]
     row, splits = np.array([b"a", b"", b"c"], object), np.array([0, 3, 3])
     with pytest.raises(ValueError, match="windows are of one string or more"):
-        array_loops.windows(row, splits, (0,), b"", b"", b"", 0, False)
+        array_kernels.windows(row, splits, (0,), b"", b"", b"", 0, False)
     with pytest.raises(ValueError, match="beyond the strings"):
-        array_loops.windows(row, np.array([0, 4]), (1,), b"", b"", b"", 0, False)
-    found, ends = array_loops.windows(row, splits, (2,), b"--", b"", b"", 0, False)
+        array_kernels.windows(row, np.array([0, 4]), (1,), b"", b"", b"", 0, False)
+    found, ends = array_kernels.windows(row, splits, (2,), b"--", b"", b"", 0, False)
     assert found == [b"a--", b"--c"] and ends.tolist() == [0, 2, 2]
-    assert array_loops.windows(row[:1], splits[:1], (2,), b" ", b"", b"", 0, False)[0] == []
+    assert array_kernels.windows(row[:1], splits[:1], (2,), b" ", b"", b"", 0, False)[0] == []
 
 
 def test_base64_is_pythons(rng: np.random.Generator) -> None:

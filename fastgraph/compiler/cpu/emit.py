@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fastgraph.compiler.cpu import checks_ahead as checks
+from fastgraph.compiler.cpu import check_hoisting as checks
 from fastgraph.compiler.cpu import column_reductions as columns
 from fastgraph.compiler.cpu import loop_splitting as ranges
 from fastgraph.compiler.cpu import op_renderer as render

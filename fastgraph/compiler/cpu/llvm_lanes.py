@@ -14,6 +14,7 @@ from typing import Any, cast
 from llvmlite import ir
 
 from fastgraph.compiler.cpu.target import host
+from fastgraph.core.native.lane_operators import LaneOperators
 
 _TYPES: dict[str, Any] = {
     "bool": ir.IntType(1),
@@ -22,6 +23,11 @@ _TYPES: dict[str, Any] = {
     "float64": ir.DoubleType(),
 }
 
+#: LLVM's instructions by operators: of integers, of floats.
+_INSTRUCTIONS: dict[str, tuple[str | None, str | None]] = {
+    "+": ("add", "fadd"), "-": ("sub", "fsub"), "*": ("mul", "fmul"), "/": (None, "fdiv"), "&": ("and_", None),
+    "|": ("or_", None), "^": ("xor", None), "<<": ("shl", None), ">>": ("lshr", None),
+}  # fmt: skip
 #: The beginning of the names of functions made by `Lane.mostly`. `object_code` makes them part of the loops that call
 #: them, once these are vectorised.
 MOSTLY = "fg_mostly_"
@@ -56,7 +62,7 @@ def _constant(written: bytes | int, dtype: str, lanes: int) -> Any:
     return ir.Constant(kind, [number] * lanes if lanes else number)
 
 
-class Lane:
+class Lane(LaneOperators):
     """A value of one dtype ("bool", "int8" ... "uint64", "float32", "float64"); Python numbers take its dtype.
 
     Inside a `mostly` it may be a vector of such values; nothing but `any_` shows.
@@ -94,58 +100,20 @@ class Lane:
     def _make(self, value: ir.Value, dtype: str | None = None) -> Lane:
         return Lane(self.builder, value, dtype or self.dtype)
 
-    def _binary(self, other: Lane | float, integer: str, floating: str | None) -> Lane:
+    def _binary(self, other: Lane | float, operator: str) -> Lane:
+        integer, floating = _INSTRUCTIONS[operator]
+        if operator == ">>" and is_signed(self.dtype):
+            integer = "ashr"
         name = floating if is_float(self.dtype) else integer
         if name is None:
-            raise TypeError(f"not an operation of {self.dtype}")
+            raise TypeError(f"{operator} is not an operation of {self.dtype}")
         return self._make(getattr(self.builder, name)(self.value, self._lift(other).value))
-
-    def __add__(self, other: Lane | float) -> Lane:
-        return self._binary(other, "add", "fadd")
-
-    def __sub__(self, other: Lane | float) -> Lane:
-        return self._binary(other, "sub", "fsub")
-
-    def __mul__(self, other: Lane | float) -> Lane:
-        return self._binary(other, "mul", "fmul")
-
-    def __radd__(self, other: Lane | float) -> Lane:
-        return self._lift(other) + self
-
-    def __rsub__(self, other: Lane | float) -> Lane:
-        return self._lift(other) - self
-
-    def __rmul__(self, other: Lane | float) -> Lane:
-        return self._lift(other) * self
-
-    def __truediv__(self, other: Lane | float) -> Lane:
-        return self._make(self.builder.fdiv(self.value, self._lift(other).value))
-
-    def __rtruediv__(self, other: Lane | float) -> Lane:
-        return self._lift(other) / self
 
     def __neg__(self) -> Lane:
         return self._make(self.builder.fneg(self.value)) if is_float(self.dtype) else self.constant(0) - self
 
-    def __and__(self, other: Lane | float) -> Lane:
-        return self._binary(other, "and_", None)
-
-    def __or__(self, other: Lane | float) -> Lane:
-        return self._binary(other, "or_", None)
-
-    def __xor__(self, other: Lane | float) -> Lane:
-        return self._binary(other, "xor", None)
-
     def __invert__(self) -> Lane:
         return self ^ -1
-
-    def __lshift__(self, n: Lane | float) -> Lane:
-        """Shift left by `n`, which the caller keeps in 0 .. width - 1."""
-        return self._binary(n, "shl", None)
-
-    def __rshift__(self, n: Lane | float) -> Lane:
-        """Shift right, with the sign for signed lanes, by `n`, which the caller keeps in 0 .. width - 1."""
-        return self._binary(n, "ashr" if is_signed(self.dtype) else "lshr", None)
 
     def _compare(self, other: Lane | float, operator: str) -> Lane:
         right = self._lift(other).value
@@ -155,26 +123,6 @@ class Lane:
             compare = self.builder.icmp_signed if is_signed(self.dtype) else self.builder.icmp_unsigned
         return self._make(compare(operator, self.value, right), "bool")
 
-    def __lt__(self, other: Lane | float) -> Lane:
-        return self._compare(other, "<")
-
-    def __le__(self, other: Lane | float) -> Lane:
-        return self._compare(other, "<=")
-
-    def __gt__(self, other: Lane | float) -> Lane:
-        return self._compare(other, ">")
-
-    def __ge__(self, other: Lane | float) -> Lane:
-        return self._compare(other, ">=")
-
-    def equals(self, other: Lane | float) -> Lane:
-        """self == other (false for NaN)."""
-        return self._compare(other, "==")
-
-    def differs(self, other: Lane | float) -> Lane:
-        """self != other (true for NaN)."""
-        return self._compare(other, "!=")
-
     def select(self, yes: Lane | float, no: Lane | float) -> Lane:
         """`yes` where this bool lane is true, else `no`; both are computed."""
         if not isinstance(yes, Lane):
@@ -183,11 +131,13 @@ class Lane:
 
     def quotient(self, other: Lane | float) -> Lane:
         """Integer division towards zero; the caller keeps out zero, and the smallest integer over -1."""
-        return self._binary(other, "sdiv" if is_signed(self.dtype) else "udiv", None)
+        divide = self.builder.sdiv if is_signed(self.dtype) else self.builder.udiv
+        return self._make(divide(self.value, self._lift(other).value))
 
     def remainder(self, other: Lane | float) -> Lane:
         """The remainder that `quotient` leaves."""
-        return self._binary(other, "srem" if is_signed(self.dtype) else "urem", None)
+        divide = self.builder.srem if is_signed(self.dtype) else self.builder.urem
+        return self._make(divide(self.value, self._lift(other).value))
 
     def high_of_product(self, other: Lane) -> Lane:
         """The upper 64 of the 128 bits of a product of uint64 lanes that are single values."""
@@ -238,41 +188,15 @@ class Lane:
             return (wide - self._lift(product).to("float64")).to("float32")
         a, a_low = self._halves()
         b, b_low = self._lift(factor)._halves()
-        rest: Lane = ((a * b - product) + a * b_low + a_low * b) + a_low * b_low
-        return rest
+        return ((a * b - product) + a * b_low + a_low * b) + a_low * b_low
 
     def _halves(self) -> tuple[Lane, Lane]:
         """Two numbers whose sum this float64 is, of 26 and 27 bits: their products are exact, but for the smallest."""
         high = (self.bits() & -(1 << 27)).from_bits()
         return high, self - high
 
-    def sqrt(self) -> Lane:
-        """Square root, correctly rounded."""
-        return self._llvm("llvm.sqrt")
-
-    def abs(self) -> Lane:
-        """|self| of a float."""
-        return self._llvm("llvm.fabs")
-
-    def copysign(self, sign: Lane | float) -> Lane:
-        """|self| with the sign of `sign`."""
-        return self._llvm("llvm.copysign", sign)
-
-    def floor(self) -> Lane:
-        """Rounded down."""
-        return self._llvm("llvm.floor")
-
-    def ceil(self) -> Lane:
-        """Rounded up."""
-        return self._llvm("llvm.ceil")
-
-    def trunc(self) -> Lane:
-        """Rounded towards zero."""
-        return self._llvm("llvm.trunc")
-
-    def round(self) -> Lane:
-        """Rounded half to even."""
-        return self._llvm("llvm.rint")
+    def _function(self, name: str, *others: Lane | float) -> Lane:
+        return self._llvm(f"llvm.{name}", *others)
 
     def call(self, symbol: str, *others: Lane | float) -> Lane:
         """A function of libm ("sin" is sinf for float32): a scalar call, which keeps a loop from running vectorised."""

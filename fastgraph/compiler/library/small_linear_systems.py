@@ -11,7 +11,7 @@ from fastgraph.compiler.library.kernel_source import Ordered, Shapes, Text
 from fastgraph.compiler.program.program import Size
 from fastgraph.graph.ir import Node
 
-#: Rows of a matrix at most, as in array_loops.pyx.
+#: Rows of a matrix at most, as in array_kernels.pyx.
 MOST = 32
 #: And where there is one column to solve for: a call of BLAS by way of Python takes longer than the substitution.
 MOST_FOR_ONE = 512

@@ -28,6 +28,7 @@ from fastgraph.compiler.store.worker_processes import (
 )
 from fastgraph.core.base import cpu_count, flags
 from fastgraph.core.base.locks import importing
+from fastgraph.core.base.read_only import ReadOnly
 
 if TYPE_CHECKING:
     from fastgraph.compiler.cpu.loader import Library
@@ -66,10 +67,7 @@ class Handle:
         """The name of the kernel's machine code, the same in every process of this machine."""
         return self._entry.key
 
-    @property
-    def spec(self) -> KernelSpec:
-        """The kernel that was asked for."""
-        return self._entry.spec
+    spec = ReadOnly[KernelSpec]("_entry.spec", "The kernel that was asked for.")
 
     @property
     def ready(self) -> bool:
@@ -82,10 +80,7 @@ class Handle:
         library = self._entry.library if self._open else None
         return library.address if library is not None else 0
 
-    @property
-    def error(self) -> str | None:
-        """The reason why there will be no address, if so."""
-        return self._entry.error
+    error = ReadOnly[str | None]("_entry.error", "The reason why there will be no address, if so.")
 
     @property
     def told(self) -> bool:

@@ -9,6 +9,8 @@ from typing import Any, Union
 
 import numpy as np
 
+from fastgraph.core.base.read_only import ReadOnly
+
 #: Types whose NumPy dtypes ml_dtypes has, which is imported when the first such array is made: their bytes.
 _OF_ML_DTYPES = {
     "bfloat16": 2, "float8_e5m2": 1, "float8_e4m3fn": 1, "float8_e4m3fnuz": 1, "float8_e4m3b11fnuz": 1,
@@ -79,10 +81,7 @@ class DType:
             return self.numpy_dtype  # type: ignore[return-value]
         return object if self is string else self.numpy_dtype.type
 
-    @property
-    def as_datatype_enum(self) -> int:
-        """TensorFlow's number of this type."""
-        return self.code
+    as_datatype_enum = ReadOnly[int]("code", "TensorFlow's number of this type.")
 
     @property
     def is_numeric(self) -> bool:

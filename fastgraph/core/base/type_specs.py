@@ -13,6 +13,7 @@ import numpy as np
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DType, DTypeLike
 from fastgraph.core.base.nesting import CompositeSpec, flatten, like_mapping, pack_sequence_as
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import (
     Aval,
     ShapeLike,
@@ -239,7 +240,26 @@ class NoneTensorSpec(TypeSpec):
         return spec_or_value is None or type(spec_or_value) is type(self)
 
 
-class TensorSpec(TypeSpec):
+class DenseSpec(TypeSpec):
+    """The base of specs of what has the shape, the dtype and the name of one tensor."""
+
+    __slots__ = ("_dtype", "_name", "_shape")
+
+    def __init__(self, shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> None:
+        self._shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
+        self._dtype = dtypes.as_dtype(dtype)
+        self._name = name
+
+    shape = ReadOnly[TensorShape]("_shape", "The shape, perhaps partly known.")
+    dtype = ReadOnly[DType]("_dtype", "The element type.")
+
+    name = ReadOnly[str | None]("_name", "The name of the argument or result, or None.")
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return self._shape, self._dtype, self._name
+
+
+class TensorSpec(DenseSpec):
     """Shape, dtype and name of a tensor that a Function takes or gives. Source: tf.TensorSpec.
 
     Args:
@@ -257,14 +277,9 @@ class TensorSpec(TypeSpec):
         TensorSpec(shape=(2,), dtype=tf.int32, name=None)
     """
 
-    __slots__ = ("_dtype", "_name", "_shape")
+    __slots__ = ()
     _is_composite = False
     tensor_class: ClassVar[type] = object  # the layer above enters its Tensor here
-
-    def __init__(self, shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> None:
-        self._shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
-        self._dtype = dtypes.as_dtype(dtype)
-        self._name = name
 
     @classmethod
     def from_spec(cls, spec: TensorSpec, name: str | None = None) -> TensorSpec:
@@ -277,29 +292,11 @@ class TensorSpec(TypeSpec):
         return cls(tensor.shape, tensor.dtype, name)
 
     @property
-    def shape(self) -> TensorShape:
-        """The shape, perhaps partly known."""
-        return self._shape
-
-    @property
-    def dtype(self) -> DType:
-        """The element type."""
-        return self._dtype
-
-    @property
-    def name(self) -> str | None:
-        """The name of the argument or result, or None."""
-        return self._name
-
-    @property
     def aval(self) -> Aval:
         """Shape and dtype as the inside of fastgraph has them."""
         return Aval(self._dtype, self._shape._dims)
 
-    @property
-    def value_type(self) -> type:
-        """fastgraph.Tensor."""
-        return self.tensor_class
+    value_type = ReadOnly[type]("tensor_class", "fastgraph.Tensor.")
 
     @property
     def _component_specs(self) -> TensorSpec:
@@ -310,9 +307,6 @@ class TensorSpec(TypeSpec):
 
     def _from_components(self, components: Any) -> Any:
         return components
-
-    def _serialize(self) -> tuple[Any, ...]:
-        return self._shape, self._dtype, self._name
 
     def _without_tensor_names(self) -> TensorSpec:
         return TensorSpec(self.shape, self.dtype)

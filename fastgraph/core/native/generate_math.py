@@ -1,9 +1,9 @@
 """Writes the C loops of elementwise ops that need mathematics (exp, tanh, pow, ...): part of what generate_loops.py
 does.
 
-Rule: imports nothing of fastgraph. The functions are those of compiler/vecmath/functions.py, which it is handed as a
-module: they run here on a `Lane` that writes C instead of LLVM's code, so eager ops and kernels compute by one
-definition.
+Rule: imports nothing of fastgraph but the operators of lanes. The functions are those of compiler/vecmath/functions.py,
+which it is handed as a module: they run here on a `Lane` that writes C instead of LLVM's code, so eager ops and kernels
+compute by one definition.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import struct
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
+
+from fastgraph.core.native.lane_operators import LaneOperators
 
 C_TYPES = {
     "bool": "int", "float32": "float", "float64": "double",
@@ -190,7 +192,7 @@ class Writer:
         return Lane(self, name, dtype)
 
 
-class Lane:
+class Lane(LaneOperators):
     """compiler/cpu/llvm_lanes.py's Lane, writing C: see there for what each operation means."""
 
     def __init__(self, writer: Writer, name: str, dtype: str) -> None:
@@ -208,78 +210,21 @@ class Lane:
     def _make(self, text: str, dtype: str | None = None) -> Lane:
         return self.writer.value(dtype or self.dtype, text)
 
-    def _binary(self, other: Number, sign: str) -> Lane:
+    def _binary(self, other: Number, operator: str) -> Lane:
         a, b = self.name, self._lift(other).name
-        if self.dtype in FLOATS or self.dtype == "bool":
-            return self._make(f"{a} {sign} {b}")
+        if self.dtype in FLOATS or self.dtype == "bool" or operator == ">>":
+            return self._make(f"{a} {operator} {b}")
         wide = C_TYPES["u" + self.dtype.lstrip("u")]  # integers wrap
-        return self._make(f"({C_TYPES[self.dtype]})(({wide}){a} {sign} ({wide}){b})")
-
-    def __add__(self, other: Number) -> Lane:
-        return self._binary(other, "+")
-
-    def __sub__(self, other: Number) -> Lane:
-        return self._binary(other, "-")
-
-    def __mul__(self, other: Number) -> Lane:
-        return self._binary(other, "*")
-
-    def __radd__(self, other: Number) -> Lane:
-        return self._lift(other) + self
-
-    def __rsub__(self, other: Number) -> Lane:
-        return self._lift(other) - self
-
-    def __rmul__(self, other: Number) -> Lane:
-        return self._lift(other) * self
-
-    def __truediv__(self, other: Number) -> Lane:
-        return self._binary(other, "/")
-
-    def __rtruediv__(self, other: Number) -> Lane:
-        return self._lift(other) / self
+        return self._make(f"({C_TYPES[self.dtype]})(({wide}){a} {operator} ({wide}){b})")
 
     def __neg__(self) -> Lane:
         return self._make(f"-{self.name}") if self.dtype in FLOATS else self.constant(0) - self
 
-    def __and__(self, other: Number) -> Lane:
-        return self._binary(other, "&")
-
-    def __or__(self, other: Number) -> Lane:
-        return self._binary(other, "|")
-
-    def __xor__(self, other: Number) -> Lane:
-        return self._binary(other, "^")
-
     def __invert__(self) -> Lane:
         return self._make(f"!{self.name}") if self.dtype == "bool" else self ^ -1
 
-    def __lshift__(self, n: Number) -> Lane:
-        return self._binary(n, "<<")
-
-    def __rshift__(self, n: Number) -> Lane:
-        return self._make(f"{self.name} >> {self._lift(n).name}")
-
-    def _compare(self, other: Number, sign: str) -> Lane:
-        return self._make(f"{self.name} {sign} {self._lift(other).name}", "bool")
-
-    def __lt__(self, other: Number) -> Lane:
-        return self._compare(other, "<")
-
-    def __le__(self, other: Number) -> Lane:
-        return self._compare(other, "<=")
-
-    def __gt__(self, other: Number) -> Lane:
-        return self._compare(other, ">")
-
-    def __ge__(self, other: Number) -> Lane:
-        return self._compare(other, ">=")
-
-    def equals(self, other: Number) -> Lane:
-        return self._compare(other, "==")
-
-    def differs(self, other: Number) -> Lane:
-        return self._compare(other, "!=")
+    def _compare(self, other: Number, operator: str) -> Lane:
+        return self._make(f"{self.name} {operator} {self._lift(other).name}", "bool")
 
     def select(self, yes: Any, no: Any) -> Lane:
         if not isinstance(yes, Lane):
@@ -295,31 +240,10 @@ class Lane:
         given = f"{self.name}, {self._lift(factor).name}, {self._lift(product).name}"
         return self._make(f"FG_REST_{self.dtype}({given})")
 
-    def _builtin(self, function: str, *others: Number) -> Lane:
+    def _function(self, name: str, *others: Number) -> Lane:
         ending = "f" if self.dtype == "float32" else ""
         given = ", ".join([self.name, *(self._lift(o).name for o in others)])
-        return self._make(f"__builtin_{function}{ending}({given})")
-
-    def sqrt(self) -> Lane:
-        return self._builtin("sqrt")
-
-    def abs(self) -> Lane:
-        return self._builtin("fabs")
-
-    def copysign(self, sign: Number) -> Lane:
-        return self._builtin("copysign", sign)
-
-    def floor(self) -> Lane:
-        return self._builtin("floor")
-
-    def ceil(self) -> Lane:
-        return self._builtin("ceil")
-
-    def trunc(self) -> Lane:
-        return self._builtin("trunc")
-
-    def round(self) -> Lane:
-        return self._builtin("rint")
+        return self._make(f"__builtin_{name}{ending}({given})")
 
     def call(self, symbol: str, *others: Number) -> Lane:
         raise CannotWrite(symbol)  # a call keeps a loop from running vectorised: NumPy's does as well

@@ -12,6 +12,7 @@ from fastgraph import _tape
 from fastgraph.core import registry as primitives
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int64
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import Shape, ShapeLike, TensorShape, as_dims, shape_of
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import TensorLike
@@ -53,15 +54,8 @@ class IndexedSlices(CompositeTensor):
         values: Tensor = self._values
         return values
 
-    @property
-    def indices(self) -> Tensor:
-        """The numbers of the dense tensor's rows that they are."""
-        return self._indices
-
-    @property
-    def dense_shape(self) -> Tensor | None:
-        """The dense tensor's shape as a 1-D tensor, or None."""
-        return self._dense_shape
+    indices = ReadOnly[Tensor]("_indices", "The numbers of the dense tensor's rows that they are.")
+    dense_shape = ReadOnly[Tensor | None]("_dense_shape", "The dense tensor's shape as a 1-D tensor, or None.")
 
     @property
     def shape(self) -> TensorShape:
@@ -84,15 +78,8 @@ class IndexedSlices(CompositeTensor):
         """The device of `values`."""
         return str(self._values.device)
 
-    @property
-    def op(self) -> Any:
-        """The operation that made `values`."""
-        return self._values.op
-
-    @property
-    def graph(self) -> Any:
-        """The graph that `values` belong to."""
-        return self._values.graph
+    op = ReadOnly[Any]("_values.op", "The operation that made `values`.")
+    graph = ReadOnly[Any]("_values.graph", "The graph that `values` belong to.")
 
     def with_values(self, values: Tensor) -> IndexedSlices:
         """Return slices of the same rows with other values."""

@@ -23,13 +23,12 @@ from fastgraph.graph.passes.loop_accumulators import accumulate
 from fastgraph.graph.passes.loop_duplicates import merge_duplicates
 from fastgraph.graph.passes.loop_invariants import hoist, move_out
 from fastgraph.graph.passes.rewriter import Application, Rebuild, Row, Rule, compile_row, exactly
-from fastgraph.graph.passes.stack_components import take_apart
+from fastgraph.graph.passes.scalar_replacement import take_apart
 from fastgraph.graph.structural_ops import CONST
 
 Pass = Callable[[Graph], Graph]
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The algebra table
+# ---- The algebra table ----------------------------------------------------------------------------------------------
 
 
 ALGEBRA = (
@@ -87,8 +86,7 @@ ALGEBRA = (
     Row("select(logical_not(c), x, y)", "select(c, y, x)"),
 )
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Rules that look at attributes
+# ---- Rules that look at attributes ----------------------------------------------------------------------------------
 
 
 def _unchanged(build: Rebuild, applied: Application) -> Value | None:
@@ -272,8 +270,7 @@ def splice(build: Rebuild, graph: Graph, arguments: tuple[Value, ...]) -> tuple[
     return outputs
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Constants
+# ---- Constants ------------------------------------------------------------------------------------------------------
 
 # A folded constant may be this large, or as large as the constants it is made of.
 _FOLD_BYTES = 4096
@@ -327,8 +324,7 @@ def _fold(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
     return tuple([build.emit("const", (), {"value": result})[0] for result in results])
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The passes
+# ---- The passes -----------------------------------------------------------------------------------------------------
 
 
 def _table(*pairs: tuple[str, Rule]) -> dict[str, list[Rule]]:

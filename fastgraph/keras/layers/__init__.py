@@ -24,7 +24,7 @@ from fastgraph.keras.layers.core import (
     Softmax,
 )
 from fastgraph.keras.layers.serialization import BUILT_IN, deserialize, serialize
-from fastgraph.keras.layers.images import RandomFlip, RandomRotation, RandomZoom, Resizing
+from fastgraph.keras.layers.image_preprocessing import RandomFlip, RandomRotation, RandomZoom, Resizing
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.keras.layers.merging import (
     Add, Average, Concatenate, Dot, Maximum, Minimum, Multiply, Subtract, add, average, concatenate, dot, maximum,

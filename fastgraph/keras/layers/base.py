@@ -14,6 +14,7 @@ import numpy as np
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.name_scopes import current_scope, name_scope
@@ -492,30 +493,17 @@ class Layer(Arguments, Module):
 
     # Properties.
 
-    @property
-    def name(self) -> str:
-        """The name given, or the class's in snake_case with a number."""
-        return self._name
+    name = ReadOnly[str]("_name", "The name given, or the class's in snake_case with a number.")
 
     @property
     def name_scope(self) -> name_scope:
         """A context in which names begin with this layer's."""
         return name_scope(self._name)
 
-    @property
-    def dtype(self) -> str:
-        """The dtype of its weights, by name."""
-        return self._dtype.name
+    dtype = ReadOnly[str]("_dtype.name", "The dtype of its weights, by name.")
+    compute_dtype = ReadOnly[str]("_dtype.name", "The dtype in which it computes, by name.")
 
-    @property
-    def compute_dtype(self) -> str:
-        """The dtype in which it computes, by name."""
-        return self._dtype.name
-
-    @property
-    def variable_dtype(self) -> str:
-        """The dtype of its weights, by name."""
-        return self._dtype.name
+    variable_dtype = ReadOnly[str]("_dtype.name", "The dtype of its weights, by name.")
 
     @property
     def trainable(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.name_scopes import name_scope
@@ -457,10 +458,7 @@ class InputLayer(Layer):
         if self._batch_input_shape is not None:
             attach(Node(self, (), {}), TensorSpec(self._batch_input_shape, self._dtype))
 
-    @property
-    def input(self) -> Any:
-        """The symbolic tensor that it stands for."""
-        return self.output
+    input = ReadOnly[Any]("output", "The symbolic tensor that it stands for.")
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer."""
@@ -500,8 +498,7 @@ def Input(
         shape = (int(shape),)
     whole = tuple(batch_shape) if batch_shape is not None else (batch_size, *TensorShape(shape).as_list())
     layer = InputLayer(batch_input_shape=whole, dtype=dtype or backend.floatx(), name=name)
-    symbol: InputTensor = layer.output
-    return symbol
+    return layer.output
 
 
 def checked_data_format(value: str | None) -> str:

@@ -270,7 +270,7 @@ class StringLookup(Layer):
 
     def numbers(self, inputs: TensorLike) -> Tensor | Any:
         """Return the numbers of strings. string[*s] -> i64[*s]."""
-        words = _string_tensor(inputs)
+        words = inputs if isinstance(inputs, Tensor) else convert_to_tensor(inputs, string)
         unknown = int(self.mask_token is not None and self.output_mode == "int") if self.num_oov_indices else -1
         found = bind_named(None, get("table_find"), (words, constant(unknown, int64)), {"table": self._table})
         if not self.num_oov_indices:
@@ -295,10 +295,6 @@ class StringLookup(Layer):
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer."""
         return {**super().get_config(), "vocabulary": list(self._words) or None}
-
-
-def _string_tensor(inputs: TensorLike) -> Any:
-    return inputs if isinstance(inputs, Tensor) else convert_to_tensor(inputs, string)
 
 
 def batches(data: Any, steps: int | None) -> Iterator[Any]:

@@ -169,8 +169,7 @@ class RNN(Layer):
 
     @property
     def _sizes(self) -> list[Any]:
-        found: list[Any] = nesting.flatten(self.cell.state_size)
-        return found
+        return nesting.flatten(self.cell.state_size)
 
     def build(self, input_shape: ShapeLike) -> None:
         """Make the weights of the cell."""
@@ -279,8 +278,7 @@ class RNN(Layer):
         if initial_state is None:
             if self.stateful:
                 return [state.read_value() for state in self._states]
-            zero: list[Any] = nesting.flatten(self.get_initial_state(inputs))
-            return zero
+            return nesting.flatten(self.get_initial_state(inputs))
         given: list[Any] = nesting.flatten(initial_state)
         if self.stateful and len(given) == len(self._states):  # which go on unless they are all zero
             kept = [state.read_value() for state in self._states]

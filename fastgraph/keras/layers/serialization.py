@@ -18,8 +18,7 @@ BUILT_IN: dict[str, Any] = {}
 
 def serialize(layer: Any) -> dict[str, Any]:
     """Return the class of a layer and its config, of which `deserialize` makes the layer again."""
-    found: dict[str, Any] = identifiers.described(layer, "keras.layers")
-    return found
+    return identifiers.described(layer, "keras.layers")
 
 
 def deserialize(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:

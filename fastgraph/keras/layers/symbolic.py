@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.registry import Primitive
@@ -32,15 +33,8 @@ class InputTensor(Tensor):
         self.node = node
         self.index = index
 
-    @property
-    def name(self) -> str:
-        """The name of the layer that it came from."""
-        return self._name
-
-    @property
-    def aval(self) -> Aval:
-        """The dtype, and the shape as far as it is known."""
-        return self._aval
+    name = ReadOnly[str]("_name", "The name of the layer that it came from.")
+    aval = ReadOnly[Aval]("_aval", "The dtype, and the shape as far as it is known.")
 
     def set_shape(self, shape: ShapeLike) -> None:
         """Say more of the shape. Raises ValueError for one that does not fit."""

@@ -425,5 +425,4 @@ def _clip_by_norm(gradient: Tensor, norm: float) -> Tensor:
     """`gradient`, made shorter so that its length is at most `norm`; a zero gradient stays zero."""
     squares = reduce_sum(square(gradient))
     length = where(squares > 0, sqrt(where(squares > 0, squares, squares + 1.0)), squares)
-    clipped: Tensor = gradient * norm / maximum(length, norm)
-    return clipped
+    return gradient * norm / maximum(length, norm)

@@ -135,8 +135,7 @@ def scope_of(code: types.CodeType) -> Any:
     return None if _converter is None else _converter.scope_of(code)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Does it need conversion?
+# ---- Does it need conversion? ---------------------------------------------------------------------------------------
 
 
 def needs_conversion(
@@ -347,8 +346,7 @@ class _Scan:
         return function is not None and needs_conversion(function, instance, self.seen)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Converting
+# ---- Converting -----------------------------------------------------------------------------------------------------
 
 
 def set_observer(observer: Callable[[types.FunctionType], None] | None) -> None:

@@ -31,8 +31,7 @@ _HIGHER_ORDER = frozenset({
 _OF_ARGUMENTS = (abs, enumerate, zip, map, filter, len, any, all)
 _DEEPEST = 3  # lists of pairs of functions, as tf.case takes
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Calls
+# ---- Calls ----------------------------------------------------------------------------------------------------------
 
 
 def callee(function: Any) -> Any:
@@ -98,8 +97,7 @@ def _callback(value: Any, depth: int = 0) -> Any:
     return value
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Constructors
+# ---- Constructors ---------------------------------------------------------------------------------------------------
 
 
 def constructors(cls: type) -> list[types.FunctionType]:
@@ -139,8 +137,7 @@ def _construct(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     return instance
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Properties and operators
+# ---- Properties and operators ---------------------------------------------------------------------------------------
 
 _BINARY = {
     name: (f"__{name}__", f"__r{name}__")

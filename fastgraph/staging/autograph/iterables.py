@@ -282,8 +282,7 @@ def unpacked_around(value: object, before: int, after: int) -> tuple[Any, ...]:
     return (*items[:before], items[before:stop], *items[stop:])
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The builtins
+# ---- The builtins ---------------------------------------------------------------------------------------------------
 
 
 def enumerate_(iterable: Any, start: Any = 0) -> Any:

@@ -93,8 +93,7 @@ def _program(file: str) -> str | None:
     return None
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# def
+# ---- def ------------------------------------------------------------------------------------------------------------
 
 
 def _def(code: types.CodeType, lines: list[str]) -> ast.FunctionDef | None:
@@ -122,8 +121,7 @@ def _same_name(written: str, compiled: str) -> bool:
     return written == compiled or (written.startswith("__") and compiled.endswith(written))  # mangled in a class
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# lambda
+# ---- lambda ---------------------------------------------------------------------------------------------------------
 
 
 def _lambda(code: types.CodeType, lines: tuple[str, ...]) -> ast.Lambda | None:

@@ -34,8 +34,7 @@ class _Origin(origin_info.OriginInfo):  # type: ignore[misc]
     end: tuple[int, int]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Where each node was written
+# ---- Where each node was written ------------------------------------------------------------------------------------
 
 
 class _Current(threading.local):
@@ -126,8 +125,7 @@ def _place(node: Any, around: _Origin) -> None:
         _place(child, origin)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The code that is run differs from what to_code shows
+# ---- The code that is run differs from what to_code shows -----------------------------------------------------------
 
 
 class _Run(ast.NodeTransformer):
@@ -143,7 +141,7 @@ class _Run(ast.NodeTransformer):
 
     def visit_With(self, node: ast.With) -> Any:
         scope = node.items[0].context_expr
-        if not _is_operator(scope, "FunctionScope"):
+        if not (isinstance(scope, ast.Call) and _is_name(scope.func, "FunctionScope")):
             return self.generic_visit(node)
         self.scopes.add(node.items[0].optional_vars.id)  # type: ignore[union-attr]
         return self.generic_visit(node).body  # type: ignore[attr-defined]
@@ -274,12 +272,7 @@ def _is_name(node: ast.AST, name: str) -> bool:
     )
 
 
-def _is_operator(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Call) and _is_name(node.func, name)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Code
+# ---- Code -----------------------------------------------------------------------------------------------------------
 
 #: Functions that look at the variables of their caller's frame: there, blocks have all variables of their function.
 _LOOKING = frozenset({"eval", "exec", "locals", "vars", "dir", "breakpoint", "set_trace", "_getframe", "currentframe"})

@@ -49,8 +49,7 @@ def _placed(new: Any, old: ast.AST) -> Any:
     return new
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Bodies of classes
+# ---- Bodies of classes ----------------------------------------------------------------------------------------------
 
 
 class _Class(ast.NodeTransformer):
@@ -97,8 +96,7 @@ class _Class(ast.NodeTransformer):
         return node
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Statements
+# ---- Statements -----------------------------------------------------------------------------------------------------
 
 
 class _Statements(ast.NodeTransformer):
@@ -432,8 +430,7 @@ class _Bound(ast.NodeTransformer):
         return _placed(_again(self.values[node.id]), node) if node.id in self.values else node
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Patterns of match
+# ---- Patterns of match ----------------------------------------------------------------------------------------------
 
 
 def _again(node: object) -> Any:

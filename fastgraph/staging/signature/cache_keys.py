@@ -411,7 +411,7 @@ class Held:
     def stands_for(self, value: object) -> bool:
         """Return whether `value` is the object."""
         return value is self or (
-            value is not None and (value is self.get() or (_is_method(value) and value == self.get()))
+            value is not None and (value is self.get() or (isinstance(value, types.MethodType) and value == self.get()))
         )
 
     def __repr__(self) -> str:
@@ -419,10 +419,6 @@ class Held:
             shape, dtype, trainable = self.spec
             return f"VariableSpec(shape={shape}, dtype={dtype!r}, trainable={trainable})"
         return self.text
-
-
-def _is_method(value: object) -> bool:
-    return isinstance(value, types.MethodType)
 
 
 def described(arguments: Arguments, shapes: list[Any], specs: Iterable[Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from fastgraph import errors
 from fastgraph.core.base.dtype import string
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
@@ -42,15 +43,8 @@ class GFile:
         self._file: Any = None
         self._place = 0  # where reading goes on, of a file that is written as well
 
-    @property
-    def name(self) -> Any:
-        """The path."""
-        return self._name
-
-    @property
-    def mode(self) -> str:
-        """The mode in which the file is opened."""
-        return self._mode
+    name = ReadOnly[Any]("_name", "The path.")
+    mode = ReadOnly[str]("_mode", "The mode in which the file is opened.")
 
     def _opened(self) -> Any:
         if self._file is None:
@@ -303,16 +297,12 @@ def walk(
 # ---- ops ------------------------------------------------------------------------------------------------------------
 
 
-def _this_file() -> Any:
-    return np.array(os.fsencode(__file__), object)
-
-
 @custom(
     op="ReadFile",
     infer=lambda filename: Aval(string, filename.shape),
     groups=("string",),
     effect="host",
-    samples=lambda: [((_this_file(),), {})],
+    samples=lambda: [((np.array(os.fsencode(__file__), object),), {})],
     reason=_REASON,
 )
 def read_file_p(filename: Array) -> Any:

@@ -1,6 +1,6 @@
 """Datasets as TensorFlow's operations: one function for each way in which a dataset is made.
 
-Rule: one row of WRITERS each; what takes rows apart or batches them is in dataset_elements.py.
+Rule: one row of WRITERS each; what takes rows apart or batches them is in export_elements.py.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from fastgraph.core.base.dtype import string
 from fastgraph.data import (
     checked_elements,
     csv_files,
-    dataset_elements,
     element_functions,
+    export_elements,
     grouping,
     record_datasets,
     shuffling,
@@ -26,7 +26,7 @@ from fastgraph.data import (
     windows,
 )
 from fastgraph.data.dataset_base import made
-from fastgraph.data.dataset_writer import WRITERS, Attrs, Unwritten, Writer, element_types, types_of_spec
+from fastgraph.data.dataset_exporter import WRITERS, Attrs, Unwritten, Writer, element_types, types_of_spec
 from fastgraph.data.element_functions import Mapped
 from fastgraph.graph.ir import Value
 from fastgraph.graphdef.op_table import Dims, types_of
@@ -142,7 +142,7 @@ def _rebatch(writer: Writer, source: Any) -> Value:
         sizes = writer.constant(np.array(source.sizes, np.int64))
     else:
         raise Unwritten("A dataset of batches of several sizes that a graph computes cannot be saved in a SavedModel.")
-    return dataset_elements.rebatch(writer, source, sizes)
+    return export_elements.rebatch(writer, source, sizes)
 
 
 _BLOCK = 1 << 18  # bytes that are read at once
@@ -194,9 +194,9 @@ WRITERS.update({
     shuffling.Random: _random,
     shuffling.Shuffle: _shuffle,
     sources.Range: _range,
-    sources.Slices: dataset_elements.slices,
+    sources.Slices: export_elements.slices,
     sources.Tensors: _tensors,
-    transformations.Batch: dataset_elements.batch,
+    transformations.Batch: export_elements.batch,
     transformations.Cache: _cache,
     transformations.Concatenate: _concatenate,
     transformations.Enumerate: _enumerate,
@@ -206,11 +206,11 @@ WRITERS.update({
     transformations.Shard: _counted("ShardDataset", "shards", "index"),
     transformations.Skip: _counted("SkipDataset", "count"),
     transformations.Take: _counted("TakeDataset", "count"),
-    transformations.Unbatch: dataset_elements.unbatch,
+    transformations.Unbatch: export_elements.unbatch,
     transformations.WithOptions: lambda writer, source: writer.dataset(source.source),
     transformations.Zip: _zip,
     windows.Directed: _directed,
     windows.PaddedBatch: _padded,
-    windows.RaggedRows: dataset_elements.ragged_rows,
-    windows.Window: dataset_elements.window,
+    windows.RaggedRows: export_elements.ragged_rows,
+    windows.Window: export_elements.window,
 })  # fmt: skip

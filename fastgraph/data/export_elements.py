@@ -13,7 +13,7 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.registry import get
-from fastgraph.data.dataset_writer import Attrs, Unwritten, Writer
+from fastgraph.data.dataset_exporter import Attrs, Unwritten, Writer
 from fastgraph.data.element_leaves import Dense, Extension, Ragged, Sparse, apart, kinds_of
 from fastgraph.data.element_specs import tensor_specs
 from fastgraph.graph.ir import Graph, Value

@@ -15,8 +15,8 @@ from fastgraph.core.base.dtype import DTypeLike, as_dtype, bool_, int32, int64, 
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
-from fastgraph.data.decoding import decode_image_p, is_fast, opened_picture, pillow
 from fastgraph.data.jpeg_pixels import jpeg_pixels
+from fastgraph.data.media_decoding import decode_image_p, is_fast, opened_picture, pillow
 from fastgraph.ops.arguments import as_tensor, named, not_allowed, refused, whole, word
 from fastgraph.ops.families import Array, body_of, custom, invalid, shape_text
 from fastgraph.ops.image_colors import convert_image_dtype

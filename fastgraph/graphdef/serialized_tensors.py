@@ -278,8 +278,7 @@ def _filled(kind: str, content: Any, where: str) -> Any:
 def _serialized_json(text: bytes) -> bytes:
     try:
         made = _filled(example_messages.Example.__name__, json.loads(text), "tensorflow.Example")
-        found: bytes = made.SerializeToString()
-        return found
+        return made.SerializeToString()
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise invalid(f"Error while parsing JSON: {error}") from None
 

@@ -1,4 +1,4 @@
-"""Rows combined by their numbers, different elements, many small systems, checksums, strings. See array_loops.pyx."""
+"""Rows combined by their numbers, different elements, many small systems, checksums, strings. See array_kernels.pyx."""
 
 from typing import Any
 

@@ -20,10 +20,10 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import from_array
-from fastgraph.data import dataset_operations  # noqa: F401  (fills the table of writers)
+from fastgraph.data import export_transformations  # noqa: F401  (fills the table of writers)
 from fastgraph.data.dataset_base import DatasetSpec
+from fastgraph.data.dataset_exporter import Attrs, Handles, Unwritten, Writer, element_types
 from fastgraph.data.dataset_ops import no_element
-from fastgraph.data.dataset_writer import Attrs, Handles, Unwritten, Writer, element_types
 from fastgraph.data.element_specs import InElements, OfElements, tensor_specs
 from fastgraph.data.handles import held_by, resolve
 from fastgraph.data.sources import Source

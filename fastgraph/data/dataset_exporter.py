@@ -70,7 +70,7 @@ def types_of_spec(source: Any) -> Attrs:
     return element_types([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(source.spec)])
 
 
-#: By the classes of sources, how each is written: dataset_operations.py has them all.
+#: By the classes of sources, how each is written: export_transformations.py has them all.
 WRITERS: dict[type, Callable[[Writer, Any], Value]] = {}
 
 

@@ -1,0 +1,119 @@
+"""Operators of lanes, of whatever a lane writes: LLVM's instructions in kernels, C in the loops of eager mode.
+
+Rule: who writes lanes states four steps (`_lift`, `_binary`, `_compare`, `_function`); all else follows from them.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+
+class LaneOperators:
+    """The base of lanes: Python's operators, comparisons, and the functions of floats that processors have."""
+
+    __slots__ = ()
+
+    def _lift(self, other: Self | float) -> Self:
+        """`other` as a lane of this dtype."""
+        raise NotImplementedError
+
+    def _binary(self, other: Self | float, operator: str) -> Self:
+        """The result of `operator`, as Python and C write it."""
+        raise NotImplementedError
+
+    def _compare(self, other: Self | float, operator: str) -> Self:
+        """A bool lane; with NaN all is false but `!=`."""
+        raise NotImplementedError
+
+    def _function(self, name: str, *others: Self | float) -> Self:
+        """A function of floats by the name that C has for it."""
+        raise NotImplementedError
+
+    def __add__(self, other: Self | float) -> Self:
+        return self._binary(other, "+")
+
+    def __sub__(self, other: Self | float) -> Self:
+        return self._binary(other, "-")
+
+    def __mul__(self, other: Self | float) -> Self:
+        return self._binary(other, "*")
+
+    def __truediv__(self, other: Self | float) -> Self:
+        return self._binary(other, "/")
+
+    def __radd__(self, other: Self | float) -> Self:
+        return self._lift(other) + self
+
+    def __rsub__(self, other: Self | float) -> Self:
+        return self._lift(other) - self
+
+    def __rmul__(self, other: Self | float) -> Self:
+        return self._lift(other) * self
+
+    def __rtruediv__(self, other: Self | float) -> Self:
+        return self._lift(other) / self
+
+    def __and__(self, other: Self | float) -> Self:
+        return self._binary(other, "&")
+
+    def __or__(self, other: Self | float) -> Self:
+        return self._binary(other, "|")
+
+    def __xor__(self, other: Self | float) -> Self:
+        return self._binary(other, "^")
+
+    def __lshift__(self, n: Self | float) -> Self:
+        """Shift left by `n`, which the caller keeps in 0 .. width - 1."""
+        return self._binary(n, "<<")
+
+    def __rshift__(self, n: Self | float) -> Self:
+        """Shift right, with the sign for signed lanes, by `n`, which the caller keeps in 0 .. width - 1."""
+        return self._binary(n, ">>")
+
+    def __lt__(self, other: Self | float) -> Self:
+        return self._compare(other, "<")
+
+    def __le__(self, other: Self | float) -> Self:
+        return self._compare(other, "<=")
+
+    def __gt__(self, other: Self | float) -> Self:
+        return self._compare(other, ">")
+
+    def __ge__(self, other: Self | float) -> Self:
+        return self._compare(other, ">=")
+
+    def equals(self, other: Self | float) -> Self:
+        """self == other (false for NaN)."""
+        return self._compare(other, "==")
+
+    def differs(self, other: Self | float) -> Self:
+        """self != other (true for NaN)."""
+        return self._compare(other, "!=")
+
+    def sqrt(self) -> Self:
+        """Square root, correctly rounded."""
+        return self._function("sqrt")
+
+    def abs(self) -> Self:
+        """|self| of a float."""
+        return self._function("fabs")
+
+    def copysign(self, sign: Self | float) -> Self:
+        """|self| with the sign of `sign`."""
+        return self._function("copysign", sign)
+
+    def floor(self) -> Self:
+        """Rounded down."""
+        return self._function("floor")
+
+    def ceil(self) -> Self:
+        """Rounded up."""
+        return self._function("ceil")
+
+    def trunc(self) -> Self:
+        """Rounded towards zero."""
+        return self._function("trunc")
+
+    def round(self) -> Self:
+        """Rounded half to even."""
+        return self._function("rint")
