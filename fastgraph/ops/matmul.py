@@ -293,8 +293,14 @@ def _of_one_dtype(a: TensorLike, b: TensorLike, output_type: DTypeLike | None) -
     small = dtypes <= {"int8", "uint8"} and made == "int32"
     if small or (len(dtypes) == 2 and made == "bfloat16" and dtypes <= {"int8", "uint8", "bfloat16"}):
         return cast(a, made), cast(b, made), None
-    if len(dtypes) == 1 and a.dtype.name in ("float16", "bfloat16") and made is not None and made.is_floating:
-        return (cast(a, made), cast(b, made), None) if made.size > a.dtype.size else (a, b, made)
+    if made is None or len(dtypes) == 2 or made is a.dtype:
+        return a, b, None if made is a.dtype else made
+    if made not in dtype_set(_RESULTS):
+        raise refused(not_allowed(made, "Tout", _RESULTS))
+    if made.size > a.dtype.size and (made.is_floating or made.is_complex or a.dtype.is_integer) or (
+        a.dtype.is_integer and not made.is_integer
+    ):
+        return cast(a, made), cast(b, made), None  # sums that a's dtype may not hold
     return a, b, made
 
 
