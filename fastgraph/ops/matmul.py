@@ -284,7 +284,7 @@ def _before_transposing(x: TensorLike, of_operators: bool) -> tuple[Any, bool]:
     return conj(transpose(matrix, [*axes[:-2], *axes[:-3:-1]])), False
 
 
-#: What TensorFlow lets `output_type` be.
+#: The dtypes that TensorFlow takes as `output_type`.
 _RESULTS = "bfloat16 half float32 float64 int16 int32 int64 complex64 complex128"
 
 
