@@ -76,7 +76,7 @@ def assert_shapes(shapes: Mapping[Any, Any] | Iterable[Any], data: Sequence[Tens
 
     `shapes`: pairs (tensor, shape), or a dict with references as keys. A shape is a sequence, or a string of one letter
     for each axis, of: an int; a symbol, which stands for the same extent wherever it is; None or ".", any extent; and
-    at the beginning or the end "..." or "*", any number of axes. None for a shape says nothing; scalars, and the
+    at the beginning or the end Ellipsis or "*", any number of axes. None for a shape says nothing; scalars, and the
     shape of none, count as of one axis of one element. Raises: ValueError; InvalidArgumentError when the
     graph runs for what is unknown while a function is traced. Source: tf.debugging.assert_shapes."""
 def assert_type(tensor: TensorLike, tf_type: DTypeLike, message: builtins.str | None = None, name: builtins.str | None = None) -> Any:

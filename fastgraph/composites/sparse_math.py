@@ -25,7 +25,16 @@ from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.arguments import are_known, as_tensor, known_value, not_allowed, preferred, refused, static_axes
+from fastgraph.ops.arguments import (
+    are_known,
+    as_tensor,
+    holds_int64,
+    known_value,
+    not_allowed,
+    preferred,
+    refused,
+    static_axes,
+)
 from fastgraph.ops.comparison import greater_equal, logical_or
 from fastgraph.ops.complex_numbers import conj
 from fastgraph.ops.counting import invert_permutation
@@ -391,7 +400,7 @@ def _by_segment(
     ordered: Callable[..., Any],
     counted: Callable[..., Any],
 ) -> Any:
-    indices, ids = as_tensor(indices, int32), as_tensor(segment_ids, int32)
+    indices, ids = (as_tensor(each, int64 if holds_int64(each) else int32) for each in (indices, segment_ids))
     if not indices.shape.is_compatible_with(ids.shape):
         raise invalid("segment_ids and indices should have same size.")
     rows = gather(data, indices, axis=0)

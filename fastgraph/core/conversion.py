@@ -360,7 +360,7 @@ def _object_array(values: list[Any], shape: tuple[int, ...]) -> np.ndarray:
 def _pack(value: Any, dtype: DType | None) -> Any:
     """A sequence with tensors in it: each item becomes a tensor of their dtype, then they are stacked."""
     if dtype is None:
-        dtype = _first_tensor_dtype(value)
+        dtype = first_tensor_dtype(value)
     items = [
         _pack(item, dtype) if isinstance(item, (list, tuple)) and has_tensor(item) else _item(item, dtype)
         for item in value
@@ -370,15 +370,14 @@ def _pack(value: Any, dtype: DType | None) -> Any:
 
 def cast_items(value: Any, dtype: DType) -> Any:
     """A list or tuple with its tensors cast to `dtype`, if the first of them is of another."""
-    if _first_tensor_dtype(value) in (None, dtype):
-        return value
+    return value if first_tensor_dtype(value) in (None, dtype) else cast_every_item(value, dtype)
 
-    def cast(item: TensorLike) -> Any:
-        if isinstance(item, (list, tuple)):
-            return [cast(each) for each in item]
-        return public_function("cast")(item, dtype) if has_tensor(item) else item
 
-    return cast(value)
+def cast_every_item(item: Any, dtype: DType) -> Any:
+    """A tensor, or the tensors of a nested list, cast to `dtype`; numbers stay as they are."""
+    if isinstance(item, (list, tuple)):
+        return [cast_every_item(each, dtype) for each in item]
+    return public_function("cast")(item, dtype) if has_tensor(item) else item
 
 
 def _item(item: Any, dtype: DType | None) -> Tensor:
@@ -394,10 +393,11 @@ def has_tensor(value: object) -> bool:
     return isinstance(value, Tensor) or class_has(value, "__fg_tensor__")
 
 
-def _first_tensor_dtype(value: Sequence[Any]) -> Any:
+def first_tensor_dtype(value: Sequence[Any]) -> Any:
+    """The dtype of the first tensor in a nested list; None where there is none."""
     for item in value:
         if isinstance(item, (list, tuple)):
-            found = _first_tensor_dtype(item)
+            found = first_tensor_dtype(item)
             if found is not None:
                 return found
         elif isinstance(item, Tensor) or class_has(item, "__fg_tensor__"):
@@ -489,6 +489,8 @@ def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name
         raise unsupported(value)
     if isinstance(value, Tensor) and wanted is not None and value.dtype is not wanted:
         raise TypeError(f"Expected tensor {value} with dtype {wanted!r}, but got dtype {value.dtype!r}.")
+    if isinstance(value, TensorShape) and wanted not in (None, dtypes.int32, dtypes.int64):
+        value = value.as_list()  # as a list, of any dtype: only convert_to_tensor keeps to dtypes of shapes
     if shape is None:
         return _named(convert(value, wanted), name)
     dims = shape_dims(shape if current_trace() is None else whole_numbers(shape))

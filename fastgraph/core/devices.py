@@ -21,9 +21,10 @@ from fastgraph.errors import InvalidArgumentError
 PREFIX = "/job:localhost/replica:0/task:0"
 CPU = f"{PREFIX}/device:CPU:0"
 
+#: Without "device:" before it a kind is one of TensorFlow's: another word may be anything.
 _NAME = (
     r"^(?:/?job:(?P<job>[A-Za-z0-9_]+))?(?:/replica:(?P<replica>\d+))?(?:/task:(?P<task>\d+))?"
-    r"(?:/?(?:device:)?(?P<kind>[A-Za-z_]+)(?::(?P<index>\d+|\*))?)?$"
+    r"(?:/?(?:device:|(?=(?i:cpu|gpu|tpu)(?::|$)))(?P<kind>[A-Za-z_]+)(?::(?P<index>\d+|\*))?)?$"
 )
 
 

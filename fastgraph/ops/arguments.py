@@ -10,14 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32, int64
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.conversion import (
     INT_RANGE,
     SizeLike,
     TensorLike,
+    cast_every_item,
     cast_items,
     convert_to_tensor,
+    first_tensor_dtype,
     has_tensor,
     unsupported,
 )
@@ -75,9 +77,14 @@ def has_dtype(value: TensorLike) -> bool:
 
 
 def preferred(value: TensorLike, dtype: DType) -> Tensor:
-    """`value` as a Tensor of integers, of `dtype` if it has none: arrays and tensors in lists are cast, others not."""
+    """`value` as a Tensor of integers, of `dtype` if it has none: arrays and tensors in lists are cast, others not.
+
+    Lists whose first tensor is of int64 keep it: 2**32 cut to 32 bits would be another axis, and a valid one.
+    """
     if isinstance(value, Tensor):
         return value
+    if isinstance(value, (list, tuple)) and first_tensor_dtype(value) is int64:
+        return as_tensor(cast_every_item(value, int64))
     if isinstance(value, np.ndarray | np.generic):
         kept = value.dtype.kind in "iu"
     else:

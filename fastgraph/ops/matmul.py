@@ -15,9 +15,9 @@ import numpy as np
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.op_errors import is_of_memory
+from fastgraph.core.op_errors import is_of_memory, message_name
 from fastgraph.core.tensor import Tensor, class_has
-from fastgraph.ops.arguments import are_known, as_tensor, known_value, named, static_axes
+from fastgraph.ops.arguments import are_known, as_tensor, known_value, named, not_allowed, refused, static_axes
 from fastgraph.ops.complex_numbers import conj
 from fastgraph.ops.deferred_calls import late, late_unless_known
 from fastgraph.ops.elementwise import cast
@@ -29,6 +29,7 @@ from fastgraph.ops.families import (
     accumulator,
     broadcast,
     contraction,
+    dtype_set,
     invalid,
     is_one,
     misuse,
@@ -285,6 +286,10 @@ def _before_transposing(x: TensorLike, of_operators: bool) -> tuple[Any, bool]:
     return conj(transpose(matrix, [*axes[:-2], *axes[:-3:-1]])), False
 
 
+#: The dtypes that TensorFlow takes as `output_type`.
+_RESULTS = "bfloat16 half float32 float64 int16 int32 int64 complex64 complex128"
+
+
 def _of_one_dtype(a: TensorLike, b: TensorLike, output_type: DTypeLike | None) -> tuple[Any, Any, Any]:
     """A product's operands in the dtype in which it is computed, and that of the result, None for the same."""
     a = as_tensor(a, b.dtype if isinstance(b, Tensor) else None)
@@ -296,8 +301,14 @@ def _of_one_dtype(a: TensorLike, b: TensorLike, output_type: DTypeLike | None) -
     small = dtypes <= {"int8", "uint8"} and made == "int32"
     if small or (len(dtypes) == 2 and made == "bfloat16" and dtypes <= {"int8", "uint8", "bfloat16"}):
         return cast(a, made), cast(b, made), None
-    if len(dtypes) == 1 and a.dtype.name in ("float16", "bfloat16") and made is not None and made.is_floating:
-        return (cast(a, made), cast(b, made), None) if made.size > a.dtype.size else (a, b, made)
+    if made is None or len(dtypes) == 2 or made is a.dtype:
+        return a, b, None if made is a.dtype else made
+    if made not in dtype_set(_RESULTS):
+        raise refused(not_allowed(made, "Tout", ", ".join(map(message_name, dtype_set(_RESULTS)))))
+    if (made.size > a.dtype.size and (made.is_floating or made.is_complex or a.dtype.is_integer)) or (
+        a.dtype.is_integer and not made.is_integer
+    ):
+        return cast(a, made), cast(b, made), None  # sums that a's dtype may not hold
     return a, b, made
 
 

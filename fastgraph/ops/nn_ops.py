@@ -236,7 +236,8 @@ def global_norm(t_list: TensorLike, name: str | None = None) -> Any:
     """
     if not isinstance(t_list, Sequence) or isinstance(t_list, str):
         raise TypeError(f"`t_list` should be a sequence of tensors. Received {type(t_list)}.")
-    values = [as_tensor(t.values if isinstance(t, IndexedSlices) else t) for t in t_list if t is not None]
+    given = [as_tensor(t.values if isinstance(t, IndexedSlices) else t) for t in t_list if t is not None]
+    values = [of_dtypes(t, "floating") for t in given]
     squares = [reduce_sum(t * t) for t in values]
     return sqrt(add_n(squares) if squares else as_tensor(0.0), name=name)
 

@@ -64,7 +64,7 @@ def _infer_slice(input: Aval, begin: Aval, *, size: tuple[int | None, ...]) -> A
 def _lower_slice(b: Builder, node: Node) -> list[Any]:
     x, begin, out = b.input(0), b.input(1), b.output(0)
     starts, dims = node.inputs[1].aval.numbers, node.inputs[0].aval.shape
-    if starts is not None and dims is not None and None not in (*dims, *(node.outputs[0].aval.shape or ())):
+    if starts is not None and dims is not None and None not in (*starts, *dims, *(node.outputs[0].aval.shape or ())):
         # It lies inside, as inference has seen.
         by = list(zip([b.param(s) if s else 0 for s in starts], x.shape, out.shape, strict=True))
         return [lambda index: x.at([b.within(i + s, n, i, m) for i, (s, n, m) in zip(index, by, strict=True)])]

@@ -120,7 +120,7 @@ def assert_shapes(
 
     `shapes`: pairs (tensor, shape), or a dict with references as keys. A shape is a sequence, or a string of one letter
     for each axis, of: an int; a symbol, which stands for the same extent wherever it is; None or ".", any extent; and
-    at the beginning or the end "..." or "*", any number of axes. None for a shape says nothing; scalars, and the
+    at the beginning or the end Ellipsis or "*", any number of axes. None for a shape says nothing; scalars, and the
     shape of none, count as of one axis of one element. Raises: ValueError; InvalidArgumentError when the
     graph runs for what is unknown while a function is traced. Source: tf.debugging.assert_shapes.
     """
@@ -165,7 +165,7 @@ def _name(x: Tensor) -> str:
 
 def _matched(begin: str, x: Tensor, symbols: list[Any]) -> list[tuple[int, Any, Any]]:
     """(axis, extent, symbol) of the axes that a shape speaks of; an extent is a tensor where only the run knows it."""
-    many = [symbol in ("...", "*", Ellipsis) if not isinstance(symbol, Tensor) else False for symbol in symbols]
+    many = [symbol in ("*", Ellipsis) if not isinstance(symbol, Tensor) else False for symbol in symbols]
     if any(many[1:-1]):
         raise ValueError(f"{begin}Specified shape {symbols}: any number of axes stands at the beginning or the end")
     rank = x.shape.rank

@@ -115,10 +115,10 @@ def tile(input: TensorLike, multiples: SizeLike, name: str | None = None) -> Any
         return late(tile, [input, times.tensor], input.dtype, name=name)
     # [n, m] -> [1, n, 1, m] -> [a, n, b, m] -> [a * n, b * m]
     spread = expand_dims_p(input, axes=tuple(range(0, 2 * rank, 2)))
-    wide: list[Any] = []
+    dims: list[Any] = []
     for i in range(rank):
-        wide += [times.tensor[i], dim(input, i)]
-    return reshape(broadcast_to(spread, wide), shape(input, times.tensor.dtype) * times.tensor, name)
+        dims += [times.tensor[i], dim(input, i)]
+    return reshape(broadcast_to(spread, dims), shape(input, int64) * wide(times.tensor), name)
 
 
 _MOST_PLACES = 2**20  # that are written into a graph; places of more are computed as it runs

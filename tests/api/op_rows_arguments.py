@@ -118,6 +118,8 @@ VALUES = [
         "tf.linalg.matmul(tf.constant([[3, 2]], tf.int8), tf.constant([[1.5], [2]], tf.bfloat16), output_type=tf.bfloat16)",
         ("bfloat16", [[8.5]]),
     ),
+    ("tf.constant(tf.TensorShape([3, 2]), tf.float32)", ("float32", [3.0, 2.0])),
+    ("tf.constant(tf.TensorShape([]), tf.int16)", ("int16", [])),
     (
         "tf.math.squared_difference(tf.constant([1 + 1j, 2], tf.complex64), tf.constant([2j, 1], tf.complex64))",
         ("complex64", [(2 + 0j), (1 + 0j)]),
@@ -174,6 +176,21 @@ ERRORS = [
         "tf.sparse.sampled_addmm([[[0, 1]]], [[1.0]], [2, 2], np.ones((1, 2, 2), 'f'), np.ones((1, 2, 3), 'f'))[1]",
         "ValueError",
         "Dense shape: [2 2] does not match output shape: [2 3]",
+    ),
+    (
+        'tf.debugging.assert_shapes([([1.0, 2.0], ("...", "N"))])',
+        "ValueError",
+        "must have rank 2.  Received rank 1, shape (2,)",
+    ),
+    (
+        "tf.linalg.global_norm([tf.constant([1 + 2j])])",
+        "InvalidArgumentError",
+        "Value for attr 'T' of complex128 is not in the list of allowed values",
+    ),
+    (
+        "tf.matmul(tf.ones([1, 1]), tf.ones([1, 1]), output_type=tf.int8)",
+        "InvalidArgumentError",
+        "Value for attr 'Tout' of int8 is not in the list of allowed values",
     ),
     (
         "tf.debugging.assert_shapes([([1, 2], ())])",

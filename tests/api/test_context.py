@@ -69,6 +69,14 @@ def test_the_cpu_stands_for_a_missing_device_unless_that_is_forbidden(caplog: py
         fg.config.set_soft_device_placement(True)
 
 
+@pytest.mark.parametrize("name", ["bogus", "XPU:0", "/job:localhost/bogus", "/cpu:x"])
+def test_a_word_that_is_no_device_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="Unknown attribute"), fg.device(name):
+        pass
+    with fg.device("/device:XPU:0"):  # a kind, if it is called one
+        assert fg.constant(1).device.endswith("CPU:0")
+
+
 def test_device_specs() -> None:
     spec = fg.DeviceSpec.from_string("/job:w/replica:1/task:2/gpu:3")
     assert spec.to_string() == "/job:w/replica:1/task:2/device:GPU:3"
@@ -280,7 +288,7 @@ def test_bfloat16_is_shared_with_other_libraries(shape: tuple[int, ...]) -> None
 def test_shapes_are_checked_against_symbols() -> None:
     x, y = c([[1, 2]]), c([1, 2, 3])
     check = fg.debugging.assert_shapes
-    check([(x, ("A", "B")), (c([1, 2]), "B"), (x, (None, 2)), (x, ".2"), (x, ("...", "B")), (c(1), ())])
+    check([(x, ("A", "B")), (c([1, 2]), "B"), (x, (None, 2)), (x, ".2"), (x, (..., "B")), (c(1), ())])
     check({x.ref(): ("A", "B")})
     check([(x, ("A", "*"))])
     with pytest.raises(

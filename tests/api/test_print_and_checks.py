@@ -301,7 +301,7 @@ def test_checks_run_though_nothing_needs_their_results(tier: str) -> None:
         ([[None, None]], [(4, "N")], [[4, 2]], [[2, 3]]),
         ([None], ["NN"], [[2, 2]], [[2, 3]]),
         ([None], ["NN"], [[3, 3]], [[3]]),
-        ([None], [("...", 3)], [[3]], [[2, 2]]),
+        ([None], [("*", 3)], [[3]], [[2, 2]]),
         ([[None], [2, None]], ["N", "MN"], [[2], [2, 2]], [[2], [2, 3]]),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -54,3 +56,23 @@ def test_special_values() -> None:
 def test_shapes_that_do_not_fit(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[Op:(Batch)?MatMul(V2)?\]"):
         tf.constant(np.ones(shapes[0])) @ tf.constant(np.ones(shapes[1]))
+
+
+@pytest.mark.parametrize("stage", [lambda f: f, tf.function], ids=["eager", "function"])
+@pytest.mark.parametrize(
+    ("dtype", "output_type", "row"),
+    [
+        ("uint8", "float32", [200, 100]),
+        ("uint8", "int64", [200, 100]),
+        ("int8", "float64", [100, -100]),
+        ("int32", "int64", [2**17, 3]),
+        ("int32", "float64", [2**17, 3]),
+        ("float32", "float64", [2**13, 0.5]),
+        ("float32", "int32", [200, 100]),
+    ],
+)
+def test_products_are_summed_in_the_wider_type(dtype: str, output_type: str, row: list[float], stage: Any) -> None:
+    """One that a's dtype does not hold does not wrap, or round, on its way to the result's."""
+    a = tf.constant([row], dtype)
+    got = stage(lambda a: tf.matmul(a, a, transpose_b=True, output_type=output_type))(a)
+    assert got.dtype == output_type and got.numpy().tolist() == [[sum(x * x for x in row)]]

@@ -3,7 +3,8 @@
     python -m tests.ops.argument_programs [--seconds 60] [--seed N] [--first]
 
 A program is lines of Python, `v = tf.pad(v, n0)`, and the integers n0, n1, ...: mostly ones that fit the tensor at hand,
-which drawing a program computes line by line, and sometimes hostile ones. Every program runs several times as one
+which drawing a program computes line by line, and sometimes hostile ones. A vector is one of them, or a list in which some
+numbers are, `[n0, 2]`: of such a list while tracing a part is known. Every program runs several times as one
 Function, with other integers of the same shapes. Exit status 1 if a value, a gradient or the kind of an error differs.
 """
 
@@ -152,8 +153,8 @@ class Program:
             own = [np.asarray(value, chance.choice(["int32", "int64"])) for value in values]
             if len({n.dtype for n in own}) > 1:  # ops that take several want one dtype
                 own = [n.astype("int64") for n in own]
-            places = [f"n{len(self.integers) + i}" for i in range(len(own))]
-            line = "v = " + text.format(*places) if own else "v = " + text
+            places, texts, own = self._written(chance, own)
+            line = "v = " + text.format(*texts) if own else "v = " + text
             given = {"tf": tf, "v": v, **{p: tf.constant(n) for p, n in zip(places, own, strict=True)}}
             if outcome(lambda line=line, given=given: exec(line, given) or []) == "refused":
                 continue  # there is nothing to gather from, say
@@ -161,6 +162,29 @@ class Program:
             self.lines.append(line)
             self.integers += own
             self.names.append(name)
+
+    def _written(self, chance: random.Random, own: list[Any]) -> tuple[list[str], list[str], list[Any]]:
+        """The names of a line's integers, the texts of its arguments, and the integers."""
+        texts: list[str] = []
+        integers: list[Any] = []
+        places: list[str] = []
+
+        def named(number: Any) -> str:
+            places.append(f"n{len(self.integers) + len(integers)}")
+            integers.append(number)
+            return places[-1]
+
+        for value in own:
+            if value.ndim != 1 or not value.size or chance.random() < 0.5:
+                texts.append(named(value))
+                continue
+            unknown = chance.randrange(value.size)
+            parts = [
+                named(np.asarray(number)) if i == unknown or chance.random() < 0.2 else str(number)
+                for i, number in enumerate(value)
+            ]
+            texts.append(f"[{', '.join(parts)}]")
+        return places, texts, integers
 
     def start(self) -> Any:
         n = int(np.prod(self.shape))

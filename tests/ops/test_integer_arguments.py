@@ -123,6 +123,53 @@ def test_written_rows(text: str, value: Any, dtype: str, wanted: Any, tier: str)
             np.testing.assert_array_equal(got, f(tf.constant(X), n).numpy() if wanted is None else X[wanted])
 
 
+#: Lists of which a part is known while tracing.
+PARTS: list[tuple[str, list[int]]] = [
+    ("tf.slice(X, [n, 0], [2, 2])", [1, 2, 3, -1]),
+    ("tf.slice(X, [0, n], [4, 1])[:, 0] * 2.0", [1, 2, 3]),
+    ("tf.slice(X, [1, n], [-1, 2])", [1, 0, -2]),
+    ("tf.gradients(tf.slice(X * X, [n, 0], [2, 2]), X)[0] if not tf.executing_eagerly() else wanted(n)", [1, 2]),
+    ("tf.pad(X, [[n, 0], [0, 1]])", [2, -1, -(2**32)]),
+    ("tf.sparse.segment_mean(X, [0, n], [0, 0])", [1, 2**32 + 1]),
+    ("tf.tile(X, [1, n])", [2, 0, -1]),
+    ("tf.tile(tf.zeros([0, 3]), [2, n])", [1, 2**31 - 1]),
+    ("tf.reverse(X, [n])", [1, 0, 7, 2**32 + 1, -(2**32)]),
+    ("tf.reduce_max(X, [n])", [1, 0, 7, 2**32 + 1, -(2**32)]),
+    ("tf.math.reduce_std(X, [n])", [1, 2**32 + 1]),
+    ("tf.nn.moments(X, [n])[0]", [0, 2**32 + 1]),
+    ("tf.expand_dims(X, [n])", [1, 2**32 + 1]),
+    ("tf.roll(X, [n, 1], [0, 1])", [3, -(2**32)]),
+    ("tf.reduce_sum(X, [n, tf.constant(1)])", [0, 2**32]),
+]
+
+
+def wanted(n: Any) -> Any:
+    inside = tf.pad(tf.ones([2, 2]), [[n, 2 - n], [0, 1]])
+    return 2 * X * inside
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("tier", ["first", pytest.param("last", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("text", "numbers"), PARTS, ids=[text for text, _ in PARTS])
+def test_lists_of_which_a_call_knows_one_number(text: str, numbers: list[int], tier: str, dtype: str) -> None:
+    def f(n: Any) -> Any:
+        return eval(text, {"tf": tf, "X": tf.constant(X), "n": n, "wanted": wanted})
+
+    with flags.override(tier=tier), memory_limit(2**31):
+        staged = tf.function(f, input_signature=[tf.TensorSpec([], dtype)])
+        for number in numbers:
+            if dtype == "int32" and not -(2**31) <= number < 2**31:
+                continue
+            n = tf.constant(number, dtype)
+            try:
+                right = f(n).numpy()
+            except (ValueError, tf.errors.InvalidArgumentError):
+                with pytest.raises(tf.errors.InvalidArgumentError):
+                    staged(n)
+            else:
+                np.testing.assert_allclose(staged(n).numpy(), right, 1e-6, strict=True)
+
+
 def test_a_difference_is_told_and_results_that_are_kept_are_not_computed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
