@@ -296,10 +296,6 @@ def _next(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> An
     return leaves(next(_begun(inputs[0], name)))
 
 
-def _next_optional(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return Held(_begun(inputs[0], name).get_next_as_optional())
-
-
 def _some(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     element = _element(inputs)
     return Held(_public("experimental").Optional.from_value(element[0] if len(element) == 1 else element))

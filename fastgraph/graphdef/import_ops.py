@@ -164,7 +164,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "Add": lambda name, inputs, attrs: bind_named(name, get("add"), tuple(inputs), {}),
     "BiasAdd": lambda name, inputs, attrs: nn_ops.bias_add(*inputs, attrs.get("data_format", "NHWC"), name),
     "BatchMatMul": _batched,
-    "BroadcastGradientArgs": lambda name, inputs, attrs: (Broadcast(inputs[0]), Broadcast(inputs[1])),
+    "BroadcastGradientArgs": _broadcast_axes,
     "BatchMatMulV2": _batched,
     "BatchMatMulV3": _batched,
     "ConcatOffset": _concat_offset,

@@ -119,10 +119,6 @@ def _counted(library: Library, name: str, inputs: list[Any], attrs: dict[str, An
     return value
 
 
-def _nothing(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return bind_named(name, get("no_op"), (), {})
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Optimizers. A rule: the values of a Variable and its slots, then the operation's other inputs in their order -> the
 # values after; operations whose name says "Sparse" apply it to the rows that `indices`, behind the gradient, names.

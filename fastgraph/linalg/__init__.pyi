@@ -252,5 +252,5 @@ def tridiagonal_solve(diagonals: TensorLike, rhs: TensorLike, diagonals_format: 
 
     diagonals: one tensor of A[i, i + 1], A[i, i], A[i, i - 1] ("compact"), a sequence of these ("sequence"), or A
     ("matrix"). Rows are exchanged whether or not `partial_pivoting` asks for it; NaN comes from A without an inverse.
-    Raises: ValueError for shapes that do not fit; NotImplementedError for perturb_singular.
+    With `perturb_singular` that of a matrix next to A instead. Raises: ValueError for shapes that do not fit.
     Source: tf.linalg.tridiagonal_solve."""

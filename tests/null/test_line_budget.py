@@ -161,18 +161,18 @@ BUDGET: tuple[tuple[int, str], ...] = (
         163_800,
         "datasets are written from copies of graphs, of files, ragged elements and random maps too; 40 kernels written",
     ),
-    (164_510, "every handler of a signal is put back, whatever others raise; NumPy's words for too many bytes"),
-    (164_850, "series of K0, K1 and Ei for kernels; the greatest of rows, and short rows reduced, in C"),
+    (163_850, "every handler of a signal is put back, whatever others raise; NumPy's words for too many bytes"),
+    (164_200, "series of K0, K1 and Ei for kernels; the greatest of rows, and short rows reduced, in C"),
     (
-        164_950,
+        164_700,
         "GraphDefs written as bytes in C; windows of ragged elements, factors of complex matrices, singular systems",
     ),
     (
-        165_200,
+        165_400,
         "operations of TensorFlow's gradients and updates in graphs that are read: images, lists, slices, branches",
     ),
     (
-        165_750,
+        166_700,
         "optimizers, losses and collections of tf.compat.v1; sparse matrices and small tools that libraries import",
     ),
 )
