@@ -52,6 +52,8 @@ DIRECTIVES = {
 WRITTEN_OUT = {"philox", "poolings"}
 # Their time goes to Python's objects and to calls, though they have headers: being aligned gains them nothing.
 OF_CALLS = {"_tape", "executor", "fast_call", "tensor"}
+# Written for few calls a node, most of them of Python's: a third of their size goes, and no time that can be measured.
+SMALL = {"attribute_bytes", "node_bytes"}
 COMPILE_ARGS = ["-O1", "-g"] if DEBUG else ["-O2", "-ftree-vectorize", "-g0"]
 COMPILE_ARGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-pthread", "-Wno-unused-function"]
 LINK_ARGS = ["-pthread"]
@@ -129,6 +131,8 @@ def extensions() -> list[Extension]:
         less = [] if DEBUG or SANITIZE else [f"-falign-{each}=1" for each in places]
         if path.stem in WRITTEN_OUT and not DEBUG and not SANITIZE:
             less = ["-O3"]
+        if path.stem in SMALL and not DEBUG and not SANITIZE:
+            less = [*less, "-Os"]
         found.append(
             Extension(
                 ".".join(source.with_suffix("").parts),
