@@ -1,6 +1,6 @@
 """tf.compat.v1.losses: losses of labels and predictions with weights, as one table.
 
-Rule: a loss is returned and, in a graph, kept in the graph's collection of losses.
+Rule: a loss is returned and kept nowhere: there are no collections.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any
 import fastgraph as tf
 from fastgraph.core.conversion import TensorLike
 from fastgraph.door.v1_arguments import taken
-from fastgraph.door.v1_collections import GraphKeys, losses_add_loss
 
 
 class Reduction:
@@ -47,9 +46,8 @@ def _check_weights(weights: Any, values: Any) -> None:
             raise ValueError(f"{prefix} Mismatch at dim {i}. values.shape={list(b)}, weights.shape={list(a)}.")
 
 
-def _weighted(losses: Any, weights: TensorLike = 1.0, reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-              loss_collection: Any = GraphKeys.LOSSES) -> Any:  # fmt: skip
-    """Losses times weights, reduced, and put into the collection."""
+def _weighted(losses: Any, weights: TensorLike = 1.0, reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Any:
+    """Losses times weights, reduced."""
     Reduction.validate(reduction)
     given = tf.convert_to_tensor(losses)
     values, factors = tf.cast(given, tf.float32), tf.cast(weights, tf.float32)
@@ -64,9 +62,7 @@ def _weighted(losses: Any, weights: TensorLike = 1.0, reduction: str = Reduction
             Reduction.SUM_BY_NONZERO_WEIGHTS: lambda: tf.reduce_sum(_present(values, factors)),
         }
         loss = tf.math.divide_no_nan(tf.reduce_sum(loss), tf.convert_to_tensor(counts[reduction]()))
-    loss = tf.cast(loss, given.dtype)
-    losses_add_loss(loss, loss_collection)
-    return loss
+    return tf.cast(loss, given.dtype)
 
 
 def _present(values: Any, factors: Any) -> Any:
@@ -127,8 +123,9 @@ def _loss(name: str) -> Callable[..., Any]:
             sides.append(tf.convert_to_tensor(given.pop(which)))
         sides = [tf.cast(side, sides[1].dtype if "entropy" in name else tf.float32) for side in sides]
         sides[1].shape.assert_is_compatible_with(sides[0].shape)
-        reduced = {key: given.pop(key) for key in ("weights", "reduction", "loss_collection") if key in given}
+        reduced = {key: given.pop(key) for key in ("weights", "reduction") if key in given}
         scope = given.pop("scope", None)
+        given.pop("loss_collection", None)
         with tf.name_scope(scope or name):
             return _weighted(elements(*sides, **given), **reduced)
 
@@ -140,7 +137,7 @@ def _loss(name: str) -> Callable[..., Any]:
 def compute_weighted_loss(*args: Any, **kwargs: Any) -> Any:
     """Return losses times weights, reduced. ValueError for weights of other shapes and unknown reductions."""
     given = taken("compute_weighted_loss", "losses weights scope loss_collection reduction", args, kwargs)
-    return _weighted(**{key: value for key, value in given.items() if key != "scope"})
+    return _weighted(**{key: value for key, value in given.items() if key not in ("scope", "loss_collection")})
 
 
 def sparse_softmax_cross_entropy(*args: Any, **kwargs: Any) -> Any:
@@ -153,7 +150,7 @@ def sparse_softmax_cross_entropy(*args: Any, **kwargs: Any) -> Any:
     if w.shape.rank is not None and w.shape.rank == (x.shape.rank or 0) + 1:
         w = tf.squeeze(w, [-1])
     found = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=x, logits=y)
-    return _weighted(found, w, **{key: given[key] for key in ("reduction", "loss_collection") if key in given})
+    return _weighted(found, w, given.get("reduction", Reduction.SUM_BY_NONZERO_WEIGHTS))
 
 
 def mean_pairwise_squared_error(
@@ -161,7 +158,7 @@ def mean_pairwise_squared_error(
     predictions: TensorLike,
     weights: TensorLike = 1.0,
     scope: str | None = None,
-    loss_collection: Any = GraphKeys.LOSSES,
+    loss_collection: Any = None,
 ) -> Any:
     """Return the mean of squared differences of differences within each element of the batch."""
     x, factors = tf.cast(labels, tf.float32), tf.cast(weights, tf.float32)
@@ -175,9 +172,7 @@ def mean_pairwise_squared_error(
     first = 2.0 * tf.math.divide_no_nan(squares, tf.maximum(n - 1, 0.0))
     second = 2.0 * tf.math.divide_no_nan(total * total, tf.maximum(n * (n - 1), 0.0))
     loss = tf.reduce_sum((first - second) * factors)
-    found = tf.where(tf.reduce_sum(n) > 0, loss, tf.zeros_like(loss))
-    losses_add_loss(found, loss_collection)
-    return found
+    return tf.where(tf.reduce_sum(n) > 0, loss, tf.zeros_like(loss))
 
 
 globals().update({name: _loss(name) for name in _LOSSES})

@@ -20,16 +20,9 @@ import numpy as np
 import fastgraph as tf
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.shapes import ShapeLike
+from fastgraph.core.conversion import SizeLike
 from fastgraph.core.tensor import current_trace
 from fastgraph.door.v1_arguments import taken
-from fastgraph.door.v1_collections import (  # fmt: skip
-    GraphKeys,
-    add_to_collection,
-    alone,
-    get_collection,
-    get_collection_ref,
-    penalize,
-)
 from fastgraph.errors import NotBuiltError
 
 AUTO_REUSE = "AUTO_REUSE"
@@ -45,7 +38,6 @@ _SCOPE = (
     "name_or_scope default_name values initializer regularizer caching_device partitioner custom_getter reuse dtype "
     "use_resource constraint auxiliary_name_scope"
 )
-_CHOICES = ("initializer", "regularizer", "custom_getter", "dtype", "constraint")
 
 
 def _refuse(given: dict[str, Any], *names: str) -> None:
@@ -198,12 +190,10 @@ class VariableScope:
     """A scope, and the choices that get_variable takes from it. Source: tf.compat.v1.VariableScope."""
 
     def __init__(self, reuse: Any, name: str = "", original_name_scope: str = "", dtype: Any = tf.float32,
-                 initializer: Any = None, custom_getter: Any = None, constraint: Any = None,
-                 regularizer: Any = None) -> None:  # fmt: skip
+                 initializer: Any = None, custom_getter: Any = None, constraint: Any = None) -> None:  # fmt: skip
         self.reuse, self.name, self.initializer, self.custom_getter = reuse, name, initializer, custom_getter
         self.original_name_scope, self.dtype, self.constraint = original_name_scope, dtype, constraint
         self.caching_device: Any = None
-        self.regularizer = regularizer
 
     def reuse_variables(self) -> None:
         """Give from now on only Variables that are there."""
@@ -212,10 +202,6 @@ class VariableScope:
     def set_initializer(self, initializer: Any) -> None:
         """Set the initializer of Variables without one."""
         self.initializer = initializer
-
-    def set_regularizer(self, regularizer: Any) -> None:
-        """Set the regularizer of Variables without one."""
-        self.regularizer = regularizer
 
     def set_caching_device(self, caching_device: Any) -> None:
         """Note a device for copies of Variables, or a function that names it. None are made: all read one memory."""
@@ -253,20 +239,18 @@ class VariableStore:
         if self.at == len(self.made):
             self.made.append(next_creator(**kwargs))
         self.at += 1
-        return _collected(self.made[self.at - 1])
+        return self.made[self.at - 1]
 
     @contextlib.contextmanager
     def used(self) -> Any:
         """A context, that of one trace, in which get_variable's Variables are in here."""
         before, _local.store = _local.store, self
         self.fresh, self.at = set(), 0
-        alone.wrapped += 1
         try:
             with tf.variable_creator_scope(self.creator):
                 yield
         finally:
             _local.store = before
-            alone.wrapped -= 1
 
 
 class _Local(threading.local):
@@ -298,12 +282,12 @@ class variable_scope:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         given = taken("variable_scope", _SCOPE, args, kwargs)
-        _refuse(given, "partitioner")
+        _refuse(given, "regularizer", "partitioner")
         self._given, self._default = given.get("name_or_scope"), given.get("default_name")
         if self._given is None and self._default is None:
             raise TypeError("If default_name is None then name_or_scope is required")
         self._reuse, self._aux = given.get("reuse"), given.get("auxiliary_name_scope", True)
-        self._options = {key: given.get(key) for key in _CHOICES}
+        self._options = {key: given.get(key) for key in ("initializer", "custom_getter", "dtype", "constraint")}
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> VariableScope:
@@ -351,14 +335,14 @@ def get_variable(*args: Any, **kwargs: Any) -> Any:
     ValueError for a Variable that is there, or is not. Source: tf.compat.v1.get_variable.
     """
     given = taken("get_variable", _GET, args, kwargs)
-    _refuse(given, "partitioner")
+    _refuse(given, "regularizer", "partitioner")
     scope = get_variable_scope()
-    for key in ("caching_device", "validate_shape", "use_resource"):
+    for key in ("collections", "caching_device", "validate_shape", "use_resource"):
         given.pop(key, None)
     getter = given.pop("custom_getter", None) or scope.custom_getter
     given["name"] = f"{scope.name}/{given['name']}" if scope.name else given["name"]
-    given["dtype"] = _dtype(given.get("dtype"), given.get("initializer"), scope)
-    for key in ("initializer", "constraint", "regularizer"):
+    given["dtype"] = tf.as_dtype(_dtype(given.get("dtype"), given.get("initializer"), scope))
+    for key in ("initializer", "constraint"):
         given[key] = given.get(key) if given.get(key) is not None else getattr(scope, key)
     given["reuse"] = scope.reuse
     return _found(**given) if getter is None else getter(_found, **given)
@@ -374,12 +358,11 @@ def _dtype(dtype: Any, initializer: Any, scope: VariableScope) -> Any:
     return found
 
 
-def _found(name: str, shape: Any = None, reuse: Any = False, regularizer: Any = None, collections: Any = None,
-           **given: Any) -> Any:  # fmt: skip
+def _found(name: str, shape: Any = None, reuse: Any = False, **given: Any) -> Any:
     store = _store()
     make = functools.partial(_new, name, shape, **given)
     if store is None:
-        return _penalized(make(), regularizer)
+        return make()
     if store.known(name):
         if not reuse:
             raise ValueError(f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
@@ -391,76 +374,43 @@ def _found(name: str, shape: Any = None, reuse: Any = False, regularizer: Any = 
     elif reuse is True:
         raise ValueError(f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to "
                          "set reuse=tf.AUTO_REUSE in VarScope?")  # fmt: skip
-    else:
-        return _penalized(_collected(store.get(name, make), collections), regularizer)
     return store.get(name, make)
 
 
-def _penalized(variable: Any, regularizer: Any) -> Any:
-    if regularizer is not None:
-        with tf.name_scope(""):
-            penalize(variable, regularizer)
-    return variable
-
-
-def _collected(variable: Any, collections: Any = None) -> Any:
-    """The Variable, which is in these collections of the graph now, and with those that are trained."""
-    trained = [GraphKeys.TRAINABLE_VARIABLES] if variable.trainable else []
-    for key in dict.fromkeys([*(collections or [GraphKeys.GLOBAL_VARIABLES]), *trained]):
-        if all(each is not variable for each in get_collection_ref(key)):
-            add_to_collection(key, variable)
-    return variable
-
-
-def _new(name: str, shape: Any, initializer: Any = None, dtype: Any = None, **rest: Any) -> Any:
+def _new(name: str, shape: SizeLike, initializer: Any = None, dtype: Any = None, **rest: Any) -> Any:
     with tf.name_scope(""):  # the name has the scope already
         return _variable(name, shape, initializer, dtype, **rest)
 
 
-def _variable(name: str, shape: Any, initializer: Any, given: Any, **rest: Any) -> Any:
+def _variable(name: str, shape: Any, initializer: Any, dtype: Any, **rest: Any) -> Any:
     begin: Any = initializer() if inspect.isclass(initializer) else initializer
-    dtype, dims = tf.as_dtype(given), tf.TensorShape(shape)
-    if begin is not None and not callable(begin):
+    if begin is None:
+        begin = globals()["glorot_uniform_initializer" if dtype.is_floating else "zeros_initializer"]()
+    if not callable(begin):
         if shape is not None:
             raise ValueError("If initializer is a constant, do not specify shape.")
-        return tf.Variable(begin, name=name, **rest)
-    if dims.is_fully_defined():
-        if begin is None:
-            if dtype.is_complex:
-                raise ValueError(f"An initializer for variable {name} of {dtype} is required")
-            begin = globals()["glorot_uniform_initializer" if dtype.is_floating else "zeros_initializer"]()
-        begin = functools.partial(begin, dims.as_list(), dtype=dtype)
         return tf.Variable(begin, name=name, dtype=dtype, **rest)
-    if begin is None:
-        raise ValueError(f"Shape of a new variable ({name}) must be fully defined, but instead was {dims}.")
-    if any(each.default is each.empty and each.kind < each.VAR_POSITIONAL
-           for each in inspect.signature(begin).parameters.values()):  # fmt: skip
-        raise ValueError("The initializer passed is not valid. It should be a callable with no arguments and the shape "
-                         "should not be provided or an instance of `tf.keras.initializers.*' and `shape` should be "
-                         f"fully defined: it is {initializer!r}.")  # fmt: skip
-    return tf.Variable(begin, name=name, **rest)
+    if shape is None or not tf.TensorShape(shape).is_fully_defined():
+        raise ValueError(f"Shape of a new variable ({name}) must be fully defined, but instead was {shape}.")
+    return tf.Variable(functools.partial(begin, tf.TensorShape(shape).as_list(), dtype=dtype), name=name, dtype=dtype,
+                       **rest)  # fmt: skip
 
 
 def get_local_variable(*args: Any, **kwargs: Any) -> Any:
-    """Return get_variable(..., trainable=False), which is among the local Variables."""
-    given = taken("get_local_variable", _GET, args, kwargs)
-    places = [*(given.get("collections") or ()), GraphKeys.LOCAL_VARIABLES]
-    return get_variable(**{**given, "trainable": False, "collections": places})
+    """Return get_variable(..., trainable=False)."""
+    return get_variable(**{**taken("get_local_variable", _GET, args, kwargs), "trainable": False})
 
 
-def _collection(key: str, what: str) -> Callable[..., Any]:
-    def function(scope: str | None = None) -> list[Any]:
-        return get_collection(key, scope)
+def global_variables(scope: str | None = None) -> list[Any]:
+    """Return the Variables of get_variable in the graph under construction; in eager mode none."""
+    store = _store()
+    found = [] if store is None else list(store.variables.items())
+    return [variable for name, variable in found if name.startswith(scope or "")]
 
-    function.__doc__ = f"Return the Variables {what} of the graph under construction; in eager mode none."
-    return function
 
-
-global_variables = _collection(GraphKeys.GLOBAL_VARIABLES, "that are not local")
-trainable_variables = _collection(GraphKeys.TRAINABLE_VARIABLES, "that are trained")
-local_variables = _collection(GraphKeys.LOCAL_VARIABLES, "that are local")
-model_variables = _collection("model_variables", "that a model is made of")
-moving_average_variables = _collection("moving_average_variables", "that have a moving average")
+def trainable_variables(scope: str | None = None) -> list[Any]:
+    """Return those that are trained."""
+    return [variable for variable in global_variables(scope) if variable.trainable]
 
 
 def global_variables_initializer(*args: Any, **kwargs: Any) -> Any:

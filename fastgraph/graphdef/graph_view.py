@@ -429,11 +429,6 @@ class Graph:
         """Append to the collection of this name."""
         self._collections.setdefault(name, []).append(value)
 
-    def add_to_collections(self, names: Any, value: object) -> None:
-        """Append to the collections of these names, each once, or of one."""
-        for name in (names,) if isinstance(names, str) else set(names):
-            self.add_to_collection(name, value)
-
     def get_collection(self, name: object, scope: str | None = None) -> list[Any]:
         """Return what is in a collection; with a scope, what has a name that this regular expression begins."""
         found = self._collections.get(name, [])
