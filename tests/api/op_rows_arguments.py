@@ -180,17 +180,18 @@ ERRORS = [
     (
         'tf.debugging.assert_shapes([([1.0, 2.0], ("...", "N"))])',
         "ValueError",
-        "must have rank 2.  Received rank 1, shape (2,)",
+        "Tensor  must have rank 2.  Received rank 1, shape (2,)",
     ),
     (
         "tf.linalg.global_norm([tf.constant([1 + 2j])])",
         "InvalidArgumentError",
-        "Value for attr 'T' of complex128 is not in the list of allowed values",
+        "Value for attr 'T' of complex128 is not in the list of allowed values: bfloat16, half, float, double",
     ),
     (
         "tf.matmul(tf.ones([1, 1]), tf.ones([1, 1]), output_type=tf.int8)",
         "InvalidArgumentError",
-        "Value for attr 'Tout' of int8 is not in the list of allowed values",
+        "Value for attr 'Tout' of int8 is not in the list of allowed values: bfloat16, half, float, double, int16, int32, "
+        "int64, complex64, complex128",
     ),
     (
         "tf.debugging.assert_shapes([([1, 2], ())])",
