@@ -10,7 +10,7 @@ from fastgraph.composites.sparse_ops import fill_empty_rows, groups_of_equal, re
 from fastgraph.composites.sparse_ops import reshape as reshape_sparse
 from fastgraph.composites.sparse_tensor import SparseTensor, as_sparse, known_rank
 from fastgraph.core.base.dtype import int64
-from fastgraph.core.conversion import TensorLike
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import as_tensor, of_dtypes
@@ -43,7 +43,7 @@ def bincount(
 ) -> SparseTensor:
     """Count each number of `values`, or sum its weights; with axis -1 row by row.
 
-    i[*s] -> SparseTensor [n] or [rows, n], n as `maxlength`, `minlength` and the greatest number say.
+    i[*s] -> SparseTensor [n] or [rows, n], n as `maxlength`, else `minlength` and the greatest number say.
     Raises: InvalidArgumentError for negative numbers; ValueError for another axis. Source: tf.sparse.bincount.
     """
     if axis not in (None, 0, -1):
@@ -58,7 +58,7 @@ def bincount(
     if minlength is not None:
         size = maximum(size, cast(minlength, int64))
     if maxlength is not None:
-        size = minimum(size, cast(maxlength, int64))
+        size = cast(convert_to_tensor(maxlength), int64)  # however small the numbers are
         kept = less(ids, size)
         ids, amounts = boolean_mask(ids, kept), boolean_mask(amounts, kept)
         rows = None if rows is None else boolean_mask(rows, kept)

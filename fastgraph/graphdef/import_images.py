@@ -21,6 +21,7 @@ from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import invalid
 from fastgraph.ops.image_resizing import Pixels, resize_at, scale_and_translate
 from fastgraph.ops.movement import reshape, shape
+from fastgraph.ops.signal_frames import mel
 
 # ---- resizing
 
@@ -142,19 +143,15 @@ def _spectrogram(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return power if attrs.get("magnitude_squared", False) else public_function("sqrt")(power)
 
 
-def _mel(hertz: float) -> float:
-    return 1127.0 * math.log1p(hertz / 700.0)
-
-
 def _mel_weights(bins: int, rate: float, low: float, high: float, channels: int) -> np.ndarray:
     """Shares of each bin in each channel of the mel scale: triangles side by side. f32[bins, channels]."""
-    first, last = _mel(low), _mel(high)
+    first, last = mel(low), mel(high)
     centers = first + (last - first) / (channels + 1) * np.arange(1, channels + 2)
     hertz = 0.5 * rate / (bins - 1)
     begin, end = int(1.5 + low / hertz), int(high / hertz)
     weights = np.zeros((bins, channels))
     for i in range(begin, min(end, bins - 1) + 1):
-        at = _mel(i * hertz)
+        at = mel(i * hertz)
         channel = int(np.searchsorted(centers[:channels], at)) - 1  # -1: before the first centre
         edge = first if channel < 0 else centers[channel]
         share = (centers[channel + 1] - at) / (centers[channel + 1] - edge)

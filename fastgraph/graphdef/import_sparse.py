@@ -126,10 +126,15 @@ def _counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 def _sparse_counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     """Counts of each number, of a vector or of the rows of a matrix, where it is there at all."""
     values, weights = inputs
-    limits = {key: None if attrs.get(key, -1) < 0 else attrs[key] for key in ("minlength", "maxlength")}
     held = None if weights.shape.num_elements() == 0 else weights
     axis = 0 if values.shape.rank == 1 else -1
-    return _parts(call_public("sparse.bincount", values, held, axis, **limits, binary_output=attrs["binary_output"]))
+    return _counted(values, held, axis, weights.dtype, attrs)
+
+
+def _counted(values: Any, weights: Any, axis: int, dtype: Any, attrs: dict[str, Any]) -> Any:
+    limits = {key: None if attrs.get(key, -1) < 0 else attrs[key] for key in ("minlength", "maxlength")}
+    found = call_public("sparse.bincount", values, weights, axis, **limits, binary_output=attrs["binary_output"])
+    return found.indices, cast(found.values, dtype), found.dense_shape
 
 
 def _row_counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -140,10 +145,9 @@ def _row_counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         x = SparseTensor(*given)
     else:
         x = RaggedTensor.from_row_splits(given[1], given[0], validate=False)
-    limits = {key: None if attrs.get(key, -1) < 0 else attrs[key] for key in ("minlength", "maxlength")}
     held = None if weights.shape.num_elements() == 0 else x.with_values(weights)
     axis = 0 if len(given) == 3 and given[2].shape.num_elements() == 1 else -1
-    return _parts(call_public("sparse.bincount", x, held, axis, **limits, binary_output=attrs["binary_output"]))
+    return _counted(x, held, axis, weights.dtype, attrs)
 
 
 def _ragged_cross(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:

@@ -74,7 +74,7 @@ def _argument(text: str) -> Argument:
 def _default(kind: str, text: str) -> Any:
     if text.startswith("["):
         items = [item.strip("'") for item in text[1:-1].split(",") if item]
-        return [int(item) for item in items] if kind == "ints" else items
+        return [{"ints": int, "floats": float}.get(kind, str)(item) for item in items]
     if kind in ("int", "float"):
         return (int if kind == "int" else float)(text)
     if kind == "bool":

@@ -393,7 +393,8 @@ def inverse_mdct(
 # ---- mel scale ------------------------------------------------------------------------------------------------------
 
 
-def _mel(hertz: TensorLike) -> Any:
+def mel(hertz: TensorLike) -> Any:
+    """Return frequencies in Hz on the mel scale, f64[*s]."""
     return 1127.0 * np.log1p(np.asarray(hertz, np.float64) / 700.0)
 
 
@@ -449,8 +450,8 @@ def linear_to_mel_weight_matrix(
     if not kind.is_floating:
         raise ValueError(f"dtype must be a floating point type. Got: {kind!r}")
     try:
-        bins = _mel(np.linspace(0.0, rate / 2, n_linear)[1:])[:, None]  # frequency 0 has no weight
-        edges = np.linspace(_mel(low), _mel(high), n_mel + 2)
+        bins = mel(np.linspace(0.0, rate / 2, n_linear)[1:])[:, None]  # frequency 0 has no weight
+        edges = np.linspace(mel(low), mel(high), n_mel + 2)
     except MemoryError as error:
         raise ResourceExhaustedError(None, None, f"Out of memory: {error}") from None
     below, centre, above = edges[:-2], edges[1:-1], edges[2:]

@@ -70,3 +70,12 @@ def test_an_update_of_rows_names_each_once() -> None:
         tf.raw_ops.ResourceSparseApplyAdagradV2(
             var=v.handle, accum=a.handle, lr=0.1, epsilon=0.0, grad=tf.ones([2, 1]), indices=[1, 1]
         )
+
+
+@pytest.mark.parametrize(
+    "of", [tf.constant, tf.ragged.constant, tf.sparse.from_dense], ids=["dense", "ragged", "sparse"]
+)
+def test_counts_are_as_many_as_their_most(of: Any) -> None:
+    values = of([[1, 1], [4, 2]])
+    assert tf.sparse.bincount(values, maxlength=6).dense_shape.numpy().tolist() == [6]
+    assert tf.sparse.bincount(values, axis=-1, maxlength=3).dense_shape.numpy().tolist() == [2, 3]
