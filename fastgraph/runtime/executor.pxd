@@ -172,7 +172,7 @@ cdef struct Frame:          # one run of one plan
     int32_t n_ready_pinned
     int32_t remaining
     int32_t sleeping
-    int32_t crowded         # threads are called only for steps that are long enough
+    int32_t crowded         # helpers take only those steps that are long enough
     int32_t lock
     fg_event event
     Fault fault

@@ -59,7 +59,7 @@ cdef int _run(Frame* f, bint caller) noexcept nogil:
     """Run a frame's steps: one after another, or on the pool where the plan is worth it. -1: see f.fault."""
     cdef CPlan* p = f.plan
     cdef int32_t i
-    if p.parallel and pool_threads() > 1 and (p.parallel > 1 or not pool_crowded()):
+    if p.parallel and pool_threads() > 1:
         return _run_parallel(f, caller)
     for i in range(p.n_steps):
         if _run_step(f, i, &p.steps[i], caller):
@@ -122,7 +122,7 @@ cdef int32_t _worth_waking(Frame* f) noexcept nogil:
 cdef void _participate(Frame* f, bint caller, bint helper) noexcept nogil:
     """Run ready steps until there is none. Every thread in a region does just this.
 
-    Where cores are crowded a helper leaves short steps to the thread that opened the region.
+    Where cores are crowded, a helper of a plan with long steps leaves the short ones to the thread that calls.
     """
     cdef CPlan* p = f.plan
     cdef CStep* s
@@ -211,7 +211,7 @@ cdef int _run_parallel(Frame* f, bint caller) noexcept nogil:
     f.n_heap = f.n_ready_pinned = 0
     f.remaining = p.n_steps
     f.sleeping = 0
-    f.crowded = pool_crowded()
+    f.crowded = p.parallel > 1 and pool_crowded()
     f.event.raised = 0
     f.lock = 0
     for i in range(p.n_steps):
@@ -220,7 +220,7 @@ cdef int _run_parallel(Frame* f, bint caller) noexcept nogil:
         f.shards_left[i] = p.steps[i].n_shards
         f.prepared[i] = 0
     region_init(&f.region, _help)
-    region_open(&f.region)
+    region_open(&f.region, p.parallel > 1)
     fg_lock(&f.lock)
     for i in range(p.n_steps):
         if p.dependencies[i] == 0:
@@ -234,7 +234,8 @@ cdef int _run_parallel(Frame* f, bint caller) noexcept nogil:
             break
         until = fg_now_ns() + SPIN_NS
         spins = 0
-        while fg_load32(&f.remaining) != 0 and fg_load32(&f.n_heap) == 0 and fg_load32(&f.n_ready_pinned) == 0:
+        while f.region.core < 0 and fg_load32(&f.remaining) != 0 and \
+                fg_load32(&f.n_heap) == 0 and fg_load32(&f.n_ready_pinned) == 0:
             fg_pause()
             spins += 1
             if spins & 63 == 0 and fg_now_ns() > until:
@@ -245,7 +246,7 @@ cdef int _run_parallel(Frame* f, bint caller) noexcept nogil:
         fg_unlock(&f.lock)
         if idle:
             raised = fg_event_wait(&f.event, SIGNAL_NS)
-            f.crowded = pool_crowded()
+            f.crowded = p.parallel > 1 and pool_crowded()
             if caller and not raised:
                 _look_at_signals(f)
     region_close(&f.region)

@@ -48,13 +48,13 @@ def flags_tensor() -> tuple[object, np.ndarray]:
     return flags, as_array(flags)
 
 
-def meeting_plan(pairs: list[tuple[int, int]], parallel: bool = True) -> object:
+def meeting_plan(pairs: list[tuple[int, int]], parallel: bool = True, cost: float = 1e7) -> object:
     """Independent steps; each sets its flag and waits for the other's."""
     b = Builder(parallel=parallel, cost=1e9)
     flags = b.input((8,), "int64")
     for me, other in pairs:
         out = b.block((1,))
-        b.kernel(native.meet(), (flags,), (out,), sizes=(me, other, 0), cost=1e7)
+        b.kernel(native.meet(), (flags,), (out,), sizes=(me, other, 0), cost=cost)
         b.output(out)
     return b.plan()
 
@@ -251,6 +251,31 @@ def test_where_cores_are_crowded_helpers_come_for_long_steps_only() -> None:
     assert len(short) == 64
     assert set(short["thread"]) == {executor.thread_id()}
     assert met(meeting_plan([(0, 1), (1, 0)]).run([flags_tensor()[0]])) == [1, 1]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity") or len(os.sched_getaffinity(0)) < 2, reason="one core")
+def test_where_cores_are_crowded_one_helper_comes_to_the_core_of_the_caller() -> None:
+    """A plan of short steps has one helper, on the caller's core; once nobody else wants cores, it may be anywhere."""
+
+    def bound() -> int:
+        """Threads of this process that may be on one core only."""
+        return sum(len(os.sched_getaffinity(int(thread))) == 1 for thread in os.listdir("/proc/self/task"))
+
+    set_num_threads(1)
+    while alive_threads():
+        time.sleep(0.001)
+    before = bound()
+    set_num_threads(4)
+    plan = meeting_plan([(0, 1), (1, 0)], cost=1e6)
+    set_crowded(60)
+    assert met(plan.run([flags_tensor()[0]])) == [1, 1]
+    assert bound() == before + 1
+    set_crowded(0)
+    for _ in range(100):  # until it is that one who comes
+        assert met(plan.run([flags_tensor()[0]])) == [1, 1]
+        if bound() == before:
+            break
+    assert bound() == before
 
 
 def test_results_are_bit_identical_for_any_number_of_threads() -> None:

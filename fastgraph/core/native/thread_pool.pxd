@@ -130,6 +130,7 @@ cdef struct Region:
     int32_t joined    # threads inside work()
     int32_t linked
     int32_t generation
+    int32_t core      # where cores are crowded: the caller's, to which who joins comes; else -1
     Region* next
     Region* previous
 
@@ -138,7 +139,7 @@ cdef enum:
 
 cdef bint pool_crowded() noexcept nogil
 cdef void region_init(Region* region, void (*work)(Region*) noexcept nogil) noexcept nogil
-cdef void region_open(Region* region) noexcept nogil
+cdef void region_open(Region* region, bint long_work) noexcept nogil
 cdef void region_invite(Region* region, int32_t threads) noexcept nogil
 cdef void region_close(Region* region) noexcept nogil
 cdef bint region_orphaned(Region* region) noexcept nogil

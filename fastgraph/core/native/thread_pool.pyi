@@ -7,7 +7,7 @@ def set_num_threads(count: int | None) -> None:
     """Use `count` threads from now on, the calling one included (None: as the flag `threads` says)."""
 
 def is_crowded() -> bool:
-    """Return whether threads are called for long work only, because other programs want the cores."""
+    """Return whether short work has one helper at most, on the caller's core, because other programs want the cores."""
 
 def set_crowded(seconds: float) -> None:
     """Let the pool count as crowded for so long from now (0: no longer)."""

@@ -7,8 +7,11 @@ a condition variable; a little longer where regions follow each other so fast th
 which costs an op as much, and nobody else wants the core. A forked child begins with an empty pool of its own.
 
 A helper whose core the system gives to another program holds back the piece that it had begun for that program's whole
-turn, milliseconds. So where that has happened to one, the pool counts as *crowded* for a while: until then threads are
-called only for work that takes longer than a turn.
+turn, milliseconds. So where that has happened to one, the pool counts as *crowded* for a while. Until then short work
+has one helper, which comes to the core of the thread that calls. The two are never at work at once there, but nor does
+one wait for the turn of a program beside the other; and where each core has two threads to run, the system soon leaves
+this one to these two, so that they have a core's time where the calling thread alone had half of it. Only work that
+takes longer than a turn calls for all threads, wherever they are.
 """
 
 import atexit
@@ -20,6 +23,31 @@ from posix.unistd cimport usleep
 
 from fastgraph.core.base import flags
 
+cdef extern from * nogil:
+    """
+    #ifdef __linux__
+    static inline int fg_core(void) { return sched_getcpu(); }
+    static __thread cpu_set_t fg_cores;  /* where a thread that is bound may be otherwise */
+    /* Bind this thread, bound before or not, to a core; -1 where it may not be there. */
+    static int fg_bind(int core, int bound) {
+        cpu_set_t one;
+        if (!bound && sched_getaffinity(0, sizeof fg_cores, &fg_cores) != 0) return -1;
+        if (!CPU_ISSET(core, &fg_cores)) return -1;
+        CPU_ZERO(&one);
+        CPU_SET(core, &one);
+        return sched_setaffinity(0, sizeof one, &one);
+    }
+    static void fg_unbind(void) { sched_setaffinity(0, sizeof fg_cores, &fg_cores); }
+    #else  /* no such calls: helpers stay away */
+    static inline int fg_core(void) { return 0; }
+    static int fg_bind(int core, int bound) { (void)core; (void)bound; return -1; }
+    static void fg_unbind(void) { }
+    #endif
+    """
+    int fg_core()
+    int fg_bind(int core, bint bound)
+    void fg_unbind()
+
 cdef enum:
     MAX_THREADS = 256
     SPIN_NS = 20000   # a wake-up through the kernel costs 5-10 us: spin a little longer than that
@@ -27,8 +55,8 @@ cdef enum:
     TAKEN_NS = 50000  # a gap between two looks at the clock: somebody else had the core
     WARY = 100        # how many times no longer spin follows that
     STALL_NS = 500000           # a helper at work was without a core for so long: other programs want them
-    CROWD_NS = 10000000         # how long the pool is crowded then; twice as long as before if that was just now
-    CROWD_MOST_NS = 640000000
+    CROWD_NS = 10000000         # how long the pool is crowded then; twice as long as before if that was not long ago
+    CROWD_MOST_NS = 640000000   # at most, and how long "not long ago" is
 
 cdef struct Pool:
     pthread_mutex_t mutex
@@ -65,7 +93,7 @@ cdef Region* _choose() noexcept nogil:
 
 cdef void* _worker(void* argument) noexcept nogil:
     cdef Region* region
-    cdef int32_t epoch, spins, wary = 0
+    cdef int32_t epoch, spins, wary = 0, bound = -1
     cdef int64_t idle, now, before, spin = SPIN_NS
     pthread_mutex_lock(&pool.mutex)
     while True:
@@ -76,7 +104,8 @@ cdef void* _worker(void* argument) noexcept nogil:
             fg_store32(&region.invited, region.invited - 1)
             fg_add32(&region.joined, 1)
             pthread_mutex_unlock(&pool.mutex)
-            _work(region)
+            if _go_to(fg_load32(&region.core), &bound):
+                _work(region)
             fg_add32(&region.joined, -1)  # the region may be gone from here on
             pthread_mutex_lock(&pool.mutex)
             if pool.closing > 0:
@@ -93,7 +122,7 @@ cdef void* _worker(void* argument) noexcept nogil:
                 before, now = now, fg_now_ns()
                 if now - before > TAKEN_NS:
                     wary = WARY
-                if now - idle > (SPIN_NS if wary > 0 else spin):
+                if now - idle > (SPIN_NS if wary > 0 else spin) or bound >= 0:
                     break
         pthread_mutex_lock(&pool.mutex)
         while pool.epoch == epoch and not pool.stopped and pool.alive <= pool.wanted:
@@ -105,6 +134,18 @@ cdef void* _worker(void* argument) noexcept nogil:
     fg_store32(&pool.alive, pool.alive - 1)
     pthread_mutex_unlock(&pool.mutex)
     return NULL
+
+
+cdef bint _go_to(int32_t core, int32_t* bound) noexcept nogil:
+    """Move this thread, `bound` to a core or not (-1), to a core or anywhere (-1). False: it may not be there."""
+    if core == bound[0]:
+        return 1
+    if core < 0:
+        fg_unbind()
+    elif fg_bind(core, bound[0] >= 0) != 0:
+        return 0
+    bound[0] = core
+    return 1
 
 
 cdef void _start() noexcept nogil:
@@ -121,11 +162,13 @@ cdef void _start() noexcept nogil:
 cdef void region_init(Region* region, void (*work)(Region*) noexcept nogil) noexcept nogil:
     region.work = work
     region.invited = region.joined = region.linked = 0
+    region.core = -1
     region.next = region.previous = NULL
 
 
-cdef void region_open(Region* region) noexcept nogil:
-    """Let threads join; nobody is called before an invitation."""
+cdef void region_open(Region* region, bint long_work) noexcept nogil:
+    """Let threads join; nobody is called before an invitation. `long_work`: some piece takes longer than a turn."""
+    region.core = fg_core() if pool_crowded() and not long_work else -1
     pthread_mutex_lock(&pool.mutex)
     if pool.alive < pool.wanted:
         _start()
@@ -150,6 +193,8 @@ cdef void region_invite(Region* region, int32_t threads) noexcept nogil:
     cdef int32_t alive = fg_load32(&pool.alive)
     if threads > alive:
         threads = alive
+    if threads > 1 and region.core >= 0:
+        threads = 1
     if threads <= fg_load32(&region.invited):
         return
     pthread_mutex_lock(&pool.mutex)
@@ -163,6 +208,12 @@ cdef void region_invite(Region* region, int32_t threads) noexcept nogil:
     pthread_mutex_unlock(&pool.mutex)
 
 
+cdef void region_widen(Region* region, int32_t threads) noexcept nogil:
+    """Invite so many threads, each to wherever it may be: the region's work is long."""
+    fg_store32(&region.core, -1)
+    region_invite(region, threads)
+
+
 cdef bint region_orphaned(Region* region) noexcept nogil:
     """Return whether the process forked since the region was opened: its helpers stayed in the parent."""
     return region.generation != pool.generation
@@ -174,14 +225,18 @@ cdef void _work(Region* region) noexcept nogil:
     A thread asks for its own time: what another one on another core has used is known to the tick only.
     """
     cdef int64_t began = fg_now_ns(), used = fg_cpu_ns(), now
+    cdef bint own_core = fg_load32(&region.core) < 0  # else it is the caller that may have it meanwhile
     region.work(region)
     now = fg_now_ns()
-    if pool.wanted <= pool.cores and now - began >= STALL_NS and now - began - (fg_cpu_ns() - used) >= STALL_NS:
+    if not own_core or pool.wanted > pool.cores or now - began < STALL_NS:
+        return
+    if now - began - (fg_cpu_ns() - used) >= STALL_NS:
         _crowd(now)
 
 
 cdef void _crowd(int64_t now) noexcept nogil:
-    pool.crowd = min(2 * pool.crowd, CROWD_MOST_NS) if now - pool.crowded_until < pool.crowd else CROWD_NS
+    cdef bint again = now - pool.crowded_until < CROWD_MOST_NS
+    pool.crowd = min(2 * pool.crowd, CROWD_MOST_NS) if again else CROWD_NS
     pool.crowded_until = now + pool.crowd
 
 
@@ -210,7 +265,7 @@ cdef void region_close(Region* region) noexcept nogil:
     pthread_mutex_unlock(&pool.mutex)
     cdef int32_t spins = 0
     cdef int64_t until = 0
-    while fg_load32(&region.joined) > 0 and not region_orphaned(region):
+    while fg_load32(&region.joined) > 0 and region.core < 0 and not region_orphaned(region):
         fg_pause()
         spins += 1
         if spins & 63 == 0:
@@ -246,8 +301,8 @@ cdef struct Share:
     void* context
     int64_t n
     int64_t chunk
-    int64_t done     # runs before the first of those to be shared
-    int64_t runs     # and how many these are
+    int64_t runs
+    int64_t until    # where cores are crowded: by then work is long and all threads are called; else 0
     int32_t came     # threads that have joined, the one that opened the region first
     int32_t n_ranges
     Range[MAX_RANGES] ranges
@@ -261,6 +316,7 @@ cdef void _share_from(Share* share, int32_t own) noexcept nogil:
     """
     cdef int32_t k, r
     cdef int64_t run, last, first
+    cdef int64_t until = share.until if own == 0 else 0
     for k in range(share.n_ranges):
         r = (own + k) % share.n_ranges
         last = share.runs * (r + 1) // share.n_ranges
@@ -268,8 +324,11 @@ cdef void _share_from(Share* share, int32_t own) noexcept nogil:
             run = share.runs * r // share.n_ranges + fg_add32(&share.ranges[r].taken, 1) - 1
             if run >= last:
                 break
-            first = (share.done + run) * share.chunk
+            first = run * share.chunk
             share.part(share.context, first, min(first + share.chunk, share.n))
+            if until != 0 and fg_now_ns() > until:
+                until = 0
+                region_widen(&share.region, share.n_ranges - 1)
 
 
 cdef void _share_work(Region* region) noexcept nogil:
@@ -279,7 +338,7 @@ cdef void _share_work(Region* region) noexcept nogil:
 
 cdef void pool_share(part_t part, void* context, int64_t n, int64_t chunk) noexcept nogil:
     cdef Share share
-    cdef int64_t first, runs, began, done = 0, others = pool.wanted
+    cdef int64_t first, runs, others = pool.wanted
     cdef int32_t k
     while n // chunk > 1000000:  # runs are counted in 32 bits
         chunk *= 2
@@ -290,16 +349,7 @@ cdef void pool_share(part_t part, void* context, int64_t n, int64_t chunk) noexc
             part(context, first, min(first + chunk, n))
             first += chunk
         return
-    if pool_crowded():  # the others are called for what a turn's work has left
-        began = fg_now_ns()
-        while done < runs and (fg_now_ns() - began < TURN_NS or runs - done < 2):
-            part(context, done * chunk, min((done + 1) * chunk, n))
-            done += 1
-        if done == runs:
-            return
-        runs -= done
     region_init(&share.region, _share_work)
-    share.done = done
     share.part = part
     share.context = context
     share.n = n
@@ -309,7 +359,8 @@ cdef void pool_share(part_t part, void* context, int64_t n, int64_t chunk) noexc
     share.n_ranges = <int32_t>min(min(others + 1, runs), MAX_RANGES)
     for k in range(share.n_ranges):
         share.ranges[k].taken = 0
-    region_open(&share.region)
+    region_open(&share.region, False)
+    share.until = fg_now_ns() + TURN_NS if share.region.core >= 0 else 0
     region_invite(&share.region, <int32_t>min(others, runs - 1))
     _share_from(&share, 0)
     region_close(&share.region)
@@ -336,7 +387,7 @@ def set_num_threads(count: int | None) -> None:
 
 
 def is_crowded() -> bool:
-    """Return whether threads are called for long work only, because other programs want the cores."""
+    """Return whether short work has one helper at most, on the caller's core, because other programs want the cores."""
     return pool_crowded()
 
 
