@@ -81,7 +81,7 @@ def advice(path: str) -> str:
     for full in every:
         if name and "numpy" not in full:
             cores.setdefault(_core_of(full), []).append(full)
-    same = cores.get(name) or [full for core in namespaces.close(name, cores, 0.8) for full in cores[core]]
+    same = cores.get(name) or [full for core in namespaces.nearest(name, cores, 0.8) for full in cores[core]]
     near = f"The public name nearest to it is tf.{min(same, key=len)}." if same else "No public name is near to it."
     return (
         f"tensorflow.{path}, which {_asking()} asks for, is inside of TensorFlow, and not one of the inner names that "
