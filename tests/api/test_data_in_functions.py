@@ -619,3 +619,19 @@ def test_what_python_may_have_changed_is_read_behind_it() -> None:
     with pytest.raises(errors.OutOfRangeError):
         step(iterator)
     assert seen == [0, 1] and int(count) == 2
+
+
+def test_errors_behind_an_element_have_the_lines_of_all_calls() -> None:
+    @tf.function
+    def inner(x: Any, n: Any) -> Any:
+        for i in tf.range(n):
+            x += tf.reshape(tf.ones([i + 2]), [2])
+        return x
+
+    @tf.function
+    def step(iterator: Any, n: Any) -> Any:
+        return inner(next(iterator), n)
+
+    iterator = iter(Dataset.from_tensors(tf.constant([3.0, 1.0])))
+    with pytest.raises(errors.InvalidArgumentError, match=r"return inner(.|\n)*x \+= tf.reshape"):
+        step(iterator, tf.constant(2))

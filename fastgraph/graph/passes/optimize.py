@@ -424,7 +424,8 @@ def counted(graph: Graph) -> Graph:
         return None if applied.attrs["graph"].at_once else inline_call(build, applied)  # type: ignore[return-value]
 
     build = Inlining(graph, rule)
-    return _with_subgraphs(counted_first(build.run()), counted)
+    within = lambda inner, callers=(): inline(counted(inner), callers)
+    return _with_subgraphs(counted_first(build.run()), within, build.called_from)
 
 
 #: Calls in calls that are spliced into each other at once: Python's stack allows a few hundred.
