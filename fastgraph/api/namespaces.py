@@ -138,7 +138,7 @@ def _by_rule(namespace: str, name: str) -> Any:
     return _UNRESOLVED
 
 
-def _close(name: str, names: Iterable[str], least: float) -> list[str]:
+def nearest(name: str, names: Iterable[str], least: float) -> list[str]:
     """The name most like another one, if it is like enough."""
     import difflib  # for a missing name alone, not at every import
 
@@ -158,7 +158,7 @@ def missing(namespace: str, name: str) -> AttributeError:
             return AttributeError(text)
         spelling: Callable[[str], str] = imported(f"{ROOT}.door.v1_names").spelling
         way = spelling(dotted)
-        close = [] if way else _close(name, _names_in(namespace), 0.75)
+        close = [] if way else nearest(name, _names_in(namespace), 0.75)
         way = way or spelling(namespace)
         hint = f". Did you mean: {close[0]!r}?" if close else f". If it is TensorFlow 1's: use {way}" if way else ""
         return AttributeError(text + hint)
@@ -189,7 +189,7 @@ def _advice(dotted: str, name: str) -> str:
         last = full.rpartition(".")[2]
         if full.startswith(inside) and words & _words(last) and _kind(full) == _kind(dotted):
             by_last.setdefault(last, full)
-    close = _close(name, by_last, 0.8)
+    close = nearest(name, by_last, 0.8)
     if close:
         return f"The nearest name that is built is {ROOT}.{by_last[close[0]]}."
     parent = dotted.rpartition(".")[0]

@@ -192,8 +192,9 @@ def _add_spec(cls: type[Any]) -> None:
     _constructor(cls.Spec, _with_defaults(cls, True), True)
 
 
-#: The specs of classes that have a `__name__`, by which SavedModels know them.
+#: The specs of classes that have a `__name__`, by which SavedModels know them, and their names.
 registered: dict[str, Any] = {}
+names: dict[type, str] = {}
 
 
 def _register(name: str, spec: Any) -> None:
@@ -205,8 +206,7 @@ def _register(name: str, spec: Any) -> None:
     if name in registered:
         found = registered[name]
         raise ValueError(f"Name {name} has already been registered for class {found.__module__}.{found.__name__}.")
-    registered[name] = spec
-    spec._registered_name = name
+    registered[name], names[spec] = spec, name
 
 
 class ExtensionTypeSpec(_Fields, TypeSpec):

@@ -77,7 +77,11 @@ def advice(path: str) -> str:
     """Say that a path of TensorFlow's inside is not in the table, who asks for it, and what comes nearest to it."""
     name = _core_of(path)
     every = [*namespaces.built_names(), *public_names.NAMESPACES, *public_names.FILES]
-    same = [full for full in every if name and _core_of(full) == name and "numpy" not in full]
+    cores: dict[str, list[str]] = {}
+    for full in every:
+        if name and "numpy" not in full:
+            cores.setdefault(_core_of(full), []).append(full)
+    same = cores.get(name) or [full for core in namespaces.nearest(name, cores, 0.8) for full in cores[core]]
     near = f"The public name nearest to it is tf.{min(same, key=len)}." if same else "No public name is near to it."
     return (
         f"tensorflow.{path}, which {_asking()} asks for, is inside of TensorFlow, and not one of the inner names that "

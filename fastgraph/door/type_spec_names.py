@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import fastgraph
+from fastgraph.composites import extension_type
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
@@ -20,9 +21,9 @@ NAMES = (
     *("DatasetSpec", "IndexedSlicesSpec", "NoneTensorSpec", "OptionalSpec", "RaggedTensorSpec", "SparseTensorSpec"),
     *("TensorArraySpec", "TensorSpec"),
 )
-#: Those that libraries have registered: by name, and the names of classes.
-NAME_TO_TYPE_SPEC: dict[str, type] = {}
-TYPE_SPEC_TO_NAME: dict[type, str] = {}
+#: Those that libraries have registered, and extension types with a `__name__`: by name, and the names of classes.
+NAME_TO_TYPE_SPEC: dict[str, type] = extension_type.registered
+TYPE_SPEC_TO_NAME: dict[type, str] = extension_type.names
 
 
 def register(name: str) -> Callable[[type], type]:

@@ -121,6 +121,7 @@ class Graph:
         self.structured: Any = None  # of a Function: (what its arguments are like, its result with symbolic leaves)
         self.library: dict[str, Graph] = {}  # functions that its GraphDef has besides those that it calls
         self.choice: tuple[str, str] | None = None  # the API that the function implements, for which device: see choose
+        self.at_once = False  # of a Function of XLA: it begins when all that it takes is there
         self.interpreter: Any = None  # the graph prepared for being interpreted; it may lead back here
         self.implied: set[Node] = set()  # what is written with its taker: constants of Python values, conditions
         self.listed: set[Node] = set()  # reductions over one axis that was given as a list

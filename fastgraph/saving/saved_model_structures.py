@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.api import namespaces
-from fastgraph.composites.extension_type import registered
+from fastgraph.composites.extension_type import names, registered
 from fastgraph.composites.ragged_tensor import RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensorSpec
 from fastgraph.core.base import nesting
@@ -175,7 +175,7 @@ def _encoded(value: Any) -> tuple[str, Any]:
 
 
 def _type_spec_message(spec: Any) -> Message:
-    name = type(spec).__dict__.get("_registered_name")  # a base's is none
+    name = names.get(type(spec))
     number = _NUMBERS.get(type(spec)) if name is None else _OF_USERS
     number = {name: each for each, name in _OF_DATA.items()}.get(type(spec).__name__, number)
     if number is None:

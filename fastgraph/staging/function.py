@@ -496,6 +496,7 @@ class Function(MethodCall):
         concrete = ConcreteFunction(trace, signature, structure, graph_name)
         trace.graph.function_name = concrete.label
         trace.graph.choice = self._choice
+        trace.graph.at_once = bool(self._jit_compile)
         traces, made_for = weakref.ref(self._traces), weakref.ref(concrete)
 
         def gone(_: object, ending: Callable[[], bool] = sys.is_finalizing) -> None:

@@ -568,3 +568,70 @@ def test_optionals_cross_functions_branches_and_loops() -> None:
 
     with pytest.raises(errors.InvalidArgumentError, match="The given optional does not have a value"):
         missing()
+
+
+def test_what_waits_for_no_element_is_done_where_there_is_none() -> None:
+    """As in TensorFlow: an optimizer has counted the step, and a layer drawn its seed, in which the iterator ended."""
+    steps, drawn, total = tf.Variable(0), tf.Variable([0, 0]), tf.Variable(zero())
+    waiting, large, at_once = tf.Variable(0), tf.Variable(tf.zeros([70_000])), tf.Variable(0)
+
+    @tf.function(jit_compile=True)
+    def counted(x: Any) -> Any:
+        at_once.assign_add(1)
+        return x + 1
+
+    @tf.function
+    def inner(x: Any) -> Any:
+        drawn.assign(drawn + [0, 1])
+        total.assign_add(x)
+        large.assign(large + 1.0)
+        with tf.control_dependencies([x]):
+            waiting.assign_add(1)
+        return counted(x)
+
+    @tf.function
+    def step(iterator: Any) -> Any:
+        before = steps.read_value()
+        x = inner(next(iterator))
+        steps.assign_add(1)
+        return x, before, steps.read_value()
+
+    iterator = iter(Dataset.range(2))
+    assert [[int(each) for each in step(iterator)] for _ in range(2)] == [[1, 0, 1], [2, 1, 2]]
+    with pytest.raises(errors.OutOfRangeError, match="End of sequence"):
+        step(iterator)
+    assert int(steps) == 3 and drawn.numpy().tolist() == [0, 3]
+    assert (int(total), int(waiting), float(large[0]), int(at_once)) == (1, 2, 2.0, 2)
+
+
+def test_what_python_may_have_changed_is_read_behind_it() -> None:
+    count, seen = tf.Variable(0), []
+
+    @tf.function
+    def step(iterator: Any) -> Any:
+        x = next(iterator)
+        tf.py_function(lambda: seen.append(int(count)), [], [])
+        count.assign_add(1)
+        return x
+
+    iterator = iter(Dataset.range(2))
+    step(iterator), step(iterator)
+    with pytest.raises(errors.OutOfRangeError):
+        step(iterator)
+    assert seen == [0, 1] and int(count) == 2
+
+
+def test_errors_behind_an_element_have_the_lines_of_all_calls() -> None:
+    @tf.function
+    def inner(x: Any, n: Any) -> Any:
+        for i in tf.range(n):
+            x += tf.reshape(tf.ones([i + 2]), [2])
+        return x
+
+    @tf.function
+    def step(iterator: Any, n: Any) -> Any:
+        return inner(next(iterator), n)
+
+    iterator = iter(Dataset.from_tensors(tf.constant([3.0, 1.0])))
+    with pytest.raises(errors.InvalidArgumentError, match=r"return inner(.|\n)*x \+= tf.reshape"):
+        step(iterator, tf.constant(2))

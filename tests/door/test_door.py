@@ -391,6 +391,7 @@ def test_names_that_are_not_there_say_so() -> None:
         "python.framework.tensor_shape": "tf.TensorShape",
         "python.ops.gen_math_ops.mat_mul": "tf.matmul",
         "python.ops.while_loop.while_loop_v2": "tf.while_loop",
+        "python.ops.math_ops.reduce_summ": "tf.reduce_sum",
     }.items():
         assert internal_names.advice(inner).endswith(f"The public name nearest to it is {public}.")
     assert internal_names.advice("python.framework.ops").endswith("No public name is near to it.")

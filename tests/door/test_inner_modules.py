@@ -16,7 +16,7 @@ import fastgraph as fg
 from fastgraph.door import internal_initializers as inits
 from fastgraph.door import internal_layers as layers
 from fastgraph.door import internal_rnn as rnn
-from fastgraph.door import modules
+from fastgraph.door import modules, type_spec_names
 from fastgraph.graphdef.func_graph import FuncGraph
 
 
@@ -309,3 +309,20 @@ def test_sessions_can_be_named_and_not_made() -> None:
 
     with pytest.raises(fg.errors.NotBuiltError, match="SessionRunHook is not built"):
         Hook()
+
+
+def test_extension_types_are_known_by_the_names_that_specs_are_registered_under() -> None:
+    class Box(fg.experimental.ExtensionType):
+        __name__ = "tests.InnerBox"
+        side: fg.Tensor
+
+    assert type_spec_names.get_name(Box.Spec) == "tests.InnerBox.Spec"
+    assert type_spec_names.lookup("tests.InnerBox.Spec") is Box.Spec
+    with pytest.raises(ValueError, match="already been registered"):
+        type_spec_names.register("tests.InnerBox.Spec")(type("Other", (fg.TypeSpec,), {}))
+
+    class Wide(Box):
+        more: fg.Tensor
+
+    with pytest.raises(ValueError, match="has not been registered"):
+        type_spec_names.get_name(Wide.Spec)

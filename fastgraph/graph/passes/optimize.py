@@ -18,6 +18,7 @@ from fastgraph.errors import OpError
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, SourceLine, Value
 from fastgraph.graph.passes import prune as pruning
+from fastgraph.graph.passes.independent_effects import Inlining, counted_first, takes_elements
 from fastgraph.graph.passes.iteration_sums import shape_of_rows, sum_at_once
 from fastgraph.graph.passes.loop_accumulators import accumulate
 from fastgraph.graph.passes.loop_duplicates import merge_duplicates
@@ -410,6 +411,23 @@ def _inline_by(flat: dict[Graph, Graph]) -> Rule:
     return rule
 
 
+def counted(graph: Graph) -> Graph:
+    """Let what is counted without an element of an iterator be counted before it is taken; calls are inlined for it.
+
+    What a call of a Function of XLA does, it does at once: its graph is looked at as one node.
+    """
+    if not takes_elements(graph):
+        return graph
+    inline_call = _inline_by(_flattened(graph))
+
+    def rule(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
+        return None if applied.attrs["graph"].at_once else inline_call(build, applied)  # type: ignore[return-value]
+
+    build = Inlining(graph, rule)
+    within = lambda inner, callers=(): inline(counted(inner), callers)
+    return _with_subgraphs(counted_first(build.run()), within, build.called_from)
+
+
 #: Calls in calls that are spliced into each other at once: Python's stack allows a few hundred.
 _NESTED = 32
 
@@ -562,6 +580,7 @@ def components(graph: Graph) -> Graph:
 
 
 PASSES: tuple[Pass, ...] = (
+    counted,
     inline,
     own_constants,
     prune,
