@@ -256,8 +256,7 @@ def same_partition(parts: Sequence[RaggedTensor], message: str = "") -> None:
     check_splits_dtypes(parts)
     for other in parts[1:]:
         if other.ragged_rank != parts[0].ragged_rank:
-            ranks = parts[0].ragged_rank, other.ragged_rank
-            raise ValueError("RaggedTensors of ragged rank {} and {} do not match".format(*ranks))
+            raise ValueError("All ragged inputs must have the same ragged_rank.")
         for mine, theirs in zip(first, other.nested_row_splits, strict=True):
             if mine is not theirs:
                 assert_equal(mine, theirs, message or None)

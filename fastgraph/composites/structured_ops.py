@@ -64,7 +64,10 @@ _Parts = typing.List[typing.Union[StructuredTensor, RaggedTensor, Tensor]]  # no
 
 @dispatch_for_api(concat, {"values": _Parts})
 def _concat(values: Any, axis: int, name: str | None = None) -> Any:
-    if not all(isinstance(value, StructuredTensor) for value in values):
+    structured = [isinstance(value, StructuredTensor) for value in values]
+    if not any(structured):
+        return NotImplemented
+    if not all(structured):
         raise ValueError("values must be a list of StructuredTensors")
     at = along(axis, values[0].rank)
     return each_field(lambda parts: concat(parts, at), values)

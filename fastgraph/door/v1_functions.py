@@ -13,6 +13,8 @@ import unittest.mock
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 import fastgraph as tf
 from fastgraph.composites.composite_values import RaggedTensorValue
 from fastgraph.composites.composite_values import SparseTensorValue as SparseTensorValue
@@ -534,15 +536,17 @@ def ragged_constant_value(
     pylist: Any, dtype: Any = None, ragged_rank: int | None = None, inner_shape: Any = None,
     row_splits_dtype: DTypeLike = "int64",
 ) -> Any:  # fmt: skip
-    """Return nested lists as a RaggedTensorValue of arrays; without ragged axes as an array."""
+    """Return nested lists as a RaggedTensorValue of arrays as NumPy makes them; without ragged axes as an array."""
     found = tf.ragged.constant(pylist, dtype, ragged_rank, inner_shape, row_splits_dtype=row_splits_dtype)
-    return _as_value(found)
-
-
-def _as_value(found: Any) -> Any:
-    if not isinstance(found, tf.RaggedTensor):
-        return found.numpy()
-    return RaggedTensorValue(_as_value(found.values), found.row_splits.numpy())
+    ragged = isinstance(found, tf.RaggedTensor)
+    splits = found.nested_row_splits if ragged else ()
+    for _ in splits:
+        pylist = [item for row in pylist for item in row]
+    kind = dtype.as_numpy_dtype if isinstance(dtype, tf.DType) else dtype
+    values = np.array(pylist, kind).reshape((found.flat_values if ragged else found).shape)
+    for each in reversed(splits):
+        values = RaggedTensorValue(values, each.numpy())
+    return values
 
 
 def convert_to_tensor_or_indexed_slices(value: Any, dtype: DTypeLike | None = None, name: str | None = None) -> Any:

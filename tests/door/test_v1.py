@@ -123,6 +123,8 @@ def test_paths_of_which_neighbours_are_one() -> None:
 def test_values_specs_and_messages() -> None:
     value = v1.ragged.constant_value([[1, 2], [3]])
     assert str(value) == "<tf.RaggedTensorValue [[1, 2], [3]]>" and value.row_splits.tolist() == [0, 2, 3]
+    assert v1.ragged.constant_value([[1.5]]).dtype == np.float64  # as NumPy has it
+    assert v1.ragged.constant_value([[1.5]], fg.float32).dtype == np.float32
     structures = v1.data.experimental
     assert structures.TensorStructure(fg.int32, [2]) == fg.TensorSpec([2], fg.int32)
     assert structures.RaggedTensorStructure(fg.int32, [2, None], 1) == fg.RaggedTensorSpec([2, None], fg.int32, 1)
