@@ -532,7 +532,7 @@ def as_values(values: object) -> Any:
     return values
 
 
-#: What is said of RaggedTensors that do not go together.
+#: The words for RaggedTensors that do not go together.
 MISMATCH = (
     "mismatched row_splits dtypes; use RaggedTensor.with_row_splits_dtype() to convert them to compatible dtypes."
 )

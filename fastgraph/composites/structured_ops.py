@@ -45,7 +45,7 @@ def each_field(op: Op, values: Sequence[StructuredTensor]) -> Any:
             raise ValueError("Fields are not the same: ({}) and ({})".format(*names))
     fields = {}
     for name in first.field_names():
-        parts = [value.field_value(name) for value in values]
+        parts: list[Any] = [value.field_value(name) for value in values]
         structured = isinstance(parts[0], StructuredTensor)
         fields[name] = each_field(op, parts) if structured else op(parts)
     outer = DynamicRaggedShape.from_tensor(op([_marks(value) for value in values]), first._ragged_shape.dtype)
@@ -58,7 +58,7 @@ def _marks(value: StructuredTensor) -> Any:
     return outer.rows_of(fill(outer.inner_shape, False))
 
 
-#: What a list for concat may hold: of others than StructuredTensors its own error is said.
+#: Elements of a list for concat: those that are no StructuredTensors get an error of their own.
 _Parts = typing.List[typing.Union[StructuredTensor, RaggedTensor, Tensor]]  # noqa: UP006, UP007 # the documented form
 
 
