@@ -74,6 +74,12 @@ class DenseHashTable(MutableHashTable):
         if known_value(self._reserved[0]) == known_value(self._reserved[1]):
             raise invalid("Empty and deleted keys cannot be equal")
 
+    def lookup(self, keys: TensorLike, name: str | None = None) -> Any:  # type: ignore[override] # as TensorFlow has it
+        """Return the value of each key, the default of those that are not there. k[*s] -> v[*s, *t]."""
+        return super().lookup(keys, name=name)
+
+    insert_or_assign = MutableHashTable.insert
+
     def _keys(self, keys: TensorLike) -> tuple[Any, Callable[[Any], Any]]:
         flat, put = super()._keys(keys)
         for what, key in zip(("empty_key", "deleted_key"), self._reserved, strict=True):

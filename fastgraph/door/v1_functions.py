@@ -60,7 +60,9 @@ def assign_sub(ref: Variable, value: TensorLike, use_locking: bool | None = None
 def batch_scatter_update(ref: Variable, indices: TensorLike, updates: TensorLike, use_locking: bool = True,
                          name: str | None = None) -> Any:  # fmt: skip
     """Assign rows of each batch of a Variable and return it."""
-    return ref.batch_scatter_update(tf.IndexedSlices(updates, indices), use_locking, name)
+    return ref.batch_scatter_update(
+        tf.IndexedSlices(tf.convert_to_tensor(updates), tf.convert_to_tensor(indices)), use_locking, name
+    )
 
 
 def count_up_to(ref: Variable, limit: int, name: str | None = None) -> Any:
@@ -224,7 +226,7 @@ def nn_dropout(x: TensorLike, keep_prob: Any = None, noise_shape: Any = None, se
     return tf.nn.dropout(x, rate=1 - keep_prob if rate is None else rate, noise_shape=noise_shape, seed=seed, name=name)
 
 
-def nn_softmax_cross_entropy_with_logits(labels: TensorLike | None = None, logits: Any = None, dim: int = -1,
+def nn_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = None, dim: int = -1,
                                          name: str | None = None, axis: int | None = None) -> Any:  # fmt: skip
     """Return the cross-entropy of labels that no gradient goes to."""
     return tf.nn.softmax_cross_entropy_with_logits(
@@ -450,13 +452,16 @@ def image_resize_image_with_pad(image: TensorLike, target_height: int, target_wi
     x = tf.convert_to_tensor(image)
     if x.shape.rank == 3:
         return image_resize_image_with_pad(x[tf.newaxis], target_height, target_width, method, align_corners)[0]
-    target, extents = (target_height, target_width), x.shape[1:3]
+    if not x.shape[1:3].is_fully_defined():
+        raise NotBuiltError("tf.compat.v1.image.resize_image_with_pad of images of unknown size is not built.")
+    target = target_height, target_width
+    extents: Any = x.shape.as_list()[1:3]
     ratio = max(own / wanted for own, wanted in zip(extents, target, strict=True))
     exact = [own / ratio for own in extents]  # what is before them follows from sizes that are not yet cut
     size = [math.floor(each) for each in exact]
-    before = [max(0, math.floor((wanted - each) / 2)) for wanted, each in zip(target, exact, strict=True)]
+    top, left = [max(0, math.floor((wanted - each) / 2)) for wanted, each in zip(target, exact, strict=True)]
     resized = image_resize_images(x, size, method, align_corners)
-    return tf.image.pad_to_bounding_box(resized, *before, target_height, target_width)
+    return tf.image.pad_to_bounding_box(resized, top, left, target_height, target_width)
 
 
 def image_extract_glimpse(
@@ -543,7 +548,8 @@ def ragged_constant_value(
     for _ in splits:
         pylist = [item for row in pylist for item in row]
     kind = dtype.as_numpy_dtype if isinstance(dtype, tf.DType) else dtype
-    values = np.array(pylist, kind).reshape((found.flat_values if ragged else found).shape)
+    flat: Any = found.flat_values if ragged else found
+    values: Any = np.array(pylist, kind).reshape(flat.shape)
     for each in reversed(splits):
         values = RaggedTensorValue(values, each.numpy())
     return values

@@ -80,7 +80,7 @@ def _empty(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _rows(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """Where the rows of a matrix (of number `index` in a batch) begin and end, the columns, and the elements."""
+    """Return splits of the rows of a matrix (of number `index` in a batch), columns and elements."""
     matrix = _typed(inputs[0], attrs)
     places, values, extents = matrix.indices, matrix.values, matrix.dense_shape
     if matrix.shape.rank == 3:
