@@ -14,6 +14,7 @@ import numpy as np
 from fastgraph.composites.lookup_tables import MutableHashTable
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.comparison import logical_and, not_equal
 from fastgraph.ops.families import Array, invalid
@@ -74,7 +75,7 @@ class DenseHashTable(MutableHashTable):
         if known_value(self._reserved[0]) == known_value(self._reserved[1]):
             raise invalid("Empty and deleted keys cannot be equal")
 
-    def lookup(self, keys: TensorLike, name: str | None = None) -> Any:  # type: ignore[override] # as TensorFlow has it
+    def lookup(self, keys: TensorLike, name: str | None = None) -> Tensor | Any:  # type: ignore[override] # as TensorFlow has it
         """Return the value of each key, the default of those that are not there. k[*s] -> v[*s, *t]."""
         return super().lookup(keys, name=name)
 
