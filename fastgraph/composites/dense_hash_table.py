@@ -75,7 +75,7 @@ class DenseHashTable(MutableHashTable):
         if known_value(self._reserved[0]) == known_value(self._reserved[1]):
             raise invalid("Empty and deleted keys cannot be equal")
 
-    def lookup(self, keys: TensorLike, name: str | None = None) -> Tensor | Any:  # type: ignore[override] # as TensorFlow has it
+    def lookup(self, keys: TensorLike, name: str | None = None) -> Tensor | Any:  # type: ignore[override]
         """Return the value of each key, the default of those that are not there. k[*s] -> v[*s, *t]."""
         return super().lookup(keys, name=name)
 
