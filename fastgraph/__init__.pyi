@@ -706,11 +706,11 @@ def histogram_fixed_width_bins(values: TensorLike, value_range: TensorLike, nbin
 
     Raises: InvalidArgumentError for a range that does not rise, no bins, or values that are not real. Source:
     tf.histogram_fixed_width_bins."""
-def identity(input: Any, name: str | None = None) -> Tensor:
+def identity(input: TensorLike, name: builtins.str | None = None) -> Tensor:
     """The input itself. t[*s] -> t[*s]. Source: tf.identity.
 
     Args:
-        input: A tensor; of a Variable, what it holds now.
+        input: A tensor, or what is made of several; of a Variable, what it holds now.
 
     Examples:
         >>> v = tf.Variable(1.0)
@@ -1361,11 +1361,11 @@ def stack(values: TensorLike | Iterable[TensorLike], axis: TensorLike = 0, name:
         TensorShape([3, 2])
 
     Source: tf.stack."""
-def stop_gradient(input: Any, name: str | None = None) -> Tensor:
+def stop_gradient(input: TensorLike, name: builtins.str | None = None) -> Tensor:
     """The input, through which no gradient flows. t[*s] -> t[*s]. Source: tf.stop_gradient.
 
     Args:
-        input: A tensor.
+        input: A tensor, or what is made of several.
 
     Examples:
         >>> x = tf.Variable(3.0)

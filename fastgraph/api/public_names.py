@@ -241,7 +241,7 @@ PUBLIC: dict[str, str] = {
     **_same("composites.ragged_tensor", "RaggedTensor RaggedTensorSpec"),
     **_same("composites.ragged_shape", "DynamicRaggedShape", ("experimental",)),
     **_same("composites.row_partition", "RowPartition", ("experimental",)),
-    **_same("composites.structured_tensor", "StructuredTensor", ("experimental",)),
+    **_same("composites.structured_ops", "StructuredTensor", ("experimental",)),
     **_same("composites.extension_type", "ExtensionType ExtensionTypeSpec", ("experimental",)),
     **_same("composites.extension_batching", "BatchableExtensionType ExtensionTypeBatchEncoder", ("experimental",)),
     "experimental.extension_type.as_dict": "composites.extension_type:as_dict",

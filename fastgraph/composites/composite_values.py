@@ -79,6 +79,9 @@ class RaggedTensorValue:
     def __repr__(self) -> str:
         return f"tf.RaggedTensorValue(values={self.values!r}, row_splits={self.row_splits!r})"
 
+    def __str__(self) -> str:
+        return f"<tf.RaggedTensorValue {self.to_list()}>"
+
 
 def evaluated(value: Any) -> Any:
     """Return a tensor as an array, a composite as one of arrays. Raises ValueError for what has no value."""

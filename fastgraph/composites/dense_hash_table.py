@@ -14,6 +14,7 @@ import numpy as np
 from fastgraph.composites.lookup_tables import MutableHashTable
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.comparison import logical_and, not_equal
 from fastgraph.ops.families import Array, invalid
@@ -73,6 +74,12 @@ class DenseHashTable(MutableHashTable):
             raise NotImplementedError("a DenseHashTable whose keys are no scalars")
         if known_value(self._reserved[0]) == known_value(self._reserved[1]):
             raise invalid("Empty and deleted keys cannot be equal")
+
+    def lookup(self, keys: TensorLike, name: str | None = None) -> Tensor | Any:  # type: ignore[override]
+        """Return the value of each key, the default of those that are not there. k[*s] -> v[*s, *t]."""
+        return super().lookup(keys, name=name)
+
+    insert_or_assign = MutableHashTable.insert
 
     def _keys(self, keys: TensorLike) -> tuple[Any, Callable[[Any], Any]]:
         flat, put = super()._keys(keys)

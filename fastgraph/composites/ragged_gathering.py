@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph.composites.ragged_rows import as_ragged, expand_axis, gather_rows
-from fastgraph.composites.ragged_tensor import RaggedTensor
+from fastgraph.composites.ragged_tensor import RaggedTensor, check_splits_dtypes
 from fastgraph.composites.row_splits import along
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.tensor import Tensor
@@ -33,6 +33,7 @@ def gather_ragged(
     """
     params = params if isinstance(params, RaggedTensor) else as_tensor(params)
     indices = indices if isinstance(indices, RaggedTensor) else as_tensor(indices)
+    check_splits_dtypes((params, indices))
     rank = _rank(indices)
     if batch_dims != rank:
         if not -rank <= batch_dims < max(rank, 1):

@@ -25,7 +25,7 @@ from fastgraph.composites.ragged_rows import (
 )
 from fastgraph.composites.ragged_shape import DynamicRaggedShape
 from fastgraph.composites.ragged_strings import format_rows, join_segments
-from fastgraph.composites.ragged_tensor import RaggedTensor, RaggedTensorSpec, levels, made
+from fastgraph.composites.ragged_tensor import RaggedTensor, RaggedTensorSpec, check_splits_dtypes, levels, made
 from fastgraph.composites.row_splits import along, positions, splits_of
 from fastgraph.composites.sparse_tensor import SparseTensor, with_shape
 from fastgraph.core.base.dtype import DType, as_dtype, float64, int32, int64
@@ -253,15 +253,10 @@ def _without_axis_2(rt: RaggedTensor) -> Any:
 def same_partition(parts: Sequence[RaggedTensor], message: str = "") -> None:
     """Raise InvalidArgumentError unless the RaggedTensors have the same rows."""
     first = parts[0].nested_row_splits
+    check_splits_dtypes(parts)
     for other in parts[1:]:
-        if other.row_splits.dtype is not parts[0].row_splits.dtype:
-            raise ValueError(
-                "Input RaggedTensors have mismatched row_splits dtypes; use RaggedTensor.with_row_splits_dtype() to "
-                "convert them to compatible dtypes."
-            )
         if other.ragged_rank != parts[0].ragged_rank:
-            ranks = parts[0].ragged_rank, other.ragged_rank
-            raise ValueError("RaggedTensors of ragged rank {} and {} do not match".format(*ranks))
+            raise ValueError("All ragged inputs must have the same ragged_rank.")
         for mine, theirs in zip(first, other.nested_row_splits, strict=True):
             if mine is not theirs:
                 assert_equal(mine, theirs, message or None)

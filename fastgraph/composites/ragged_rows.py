@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastgraph.composites.ragged_tensor import RaggedTensor, levels, made, nvals
+from fastgraph.composites.ragged_tensor import RaggedTensor, check_splits_dtypes, levels, made, splits_dtype
 from fastgraph.composites.row_splits import along, positions, splits_of
 from fastgraph.core.base.dtype import bool_, int64
 from fastgraph.core.conversion import convert_to_tensor
@@ -16,7 +16,7 @@ from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import boolean_mask, gather, where
 from fastgraph.ops.joining import concat, stack
-from fastgraph.ops.movement import expand_dims, reshape, transpose
+from fastgraph.ops.movement import expand_dims, reshape, shape, transpose
 from fastgraph.ops.movement import squeeze as squeeze_dense
 from fastgraph.ops.runtime_assertions import assert_equal
 from fastgraph.ops.scans import cumsum
@@ -80,6 +80,7 @@ def alike(values: Sequence[Any]) -> list[Any]:
     ragged = [v for v in values if isinstance(v, RaggedTensor)]
     if not ragged:
         return [as_tensor(v) for v in values]
+    check_splits_dtypes(ragged)
     dtype = ragged[0].dtype
     tensors = [v if isinstance(v, RaggedTensor) else as_tensor(v, dtype) for v in values]
     rank = tensors[0].shape.rank
@@ -161,7 +162,7 @@ def pile(values: Sequence[Any], axis: int) -> Any:
     if axis == 0 and rank is not None and rank > 1:
         values = [_deepened(v, 1, int64) for v in values]
     if axis == 0 and not isinstance(values[0], RaggedTensor):
-        lengths = stack([nvals(v) for v in values])
+        lengths = stack([shape(v)[0] for v in values])  # int32, as tf.shape is
         return made(concat(values, 0), splits_of(lengths))
     if axis == 0:
         lengths = stack([v.nrows() for v in values])
@@ -201,7 +202,8 @@ def boolean_mask_ragged(data: Any, mask: Any) -> Any:
             return boolean_mask(data, mask)
         data.shape[:1].assert_is_compatible_with(mask.shape)
         return gather_rows(data, where(mask)[:, 0])
-    dtype = next((x.row_splits.dtype for x in (data, mask) if isinstance(x, RaggedTensor)), int64)
+    check_splits_dtypes((data, mask))
+    dtype = splits_dtype(data, splits_dtype(mask))
     data, mask = _deepened(data, rank - 1, dtype), _deepened(mask, rank - 1, dtype)
     for mine, theirs in zip(levels(mask), levels(data), strict=False):
         if mine.row_splits is not theirs.row_splits:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastgraph.composites.ragged_operators import RaggedOperators
-from fastgraph.composites.row_splits import along, as_partition, splits_of
+from fastgraph.composites.row_splits import along, as_partition, common_dtype, splits_of
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, int64
 from fastgraph.core.base.read_only import ReadOnly
@@ -62,7 +62,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         """Rows that begin and end where row_splits i[n + 1] says. Raises: InvalidArgumentError unless it rises from 0
         to the number of values. Source: tf.RaggedTensor.from_row_splits.
         """
-        values, splits = as_values(values), as_partition(row_splits, "row_splits")
+        values, splits = _parts(values, row_splits, "row_splits")
         if splits.shape[0] == 0:
             raise ValueError("row_splits tensor may not be empty.")
         if validate:
@@ -79,7 +79,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         """Rows of the lengths i[n]. Raises: InvalidArgumentError unless they make up all values.
         Source: tf.RaggedTensor.from_row_lengths.
         """
-        values, lengths = as_values(values), as_partition(row_lengths, "row_lengths")
+        values, lengths = _parts(values, row_lengths, "row_lengths")
         if validate:
             assert_non_negative(lengths, message="Arguments to from_row_lengths do not form a valid RowPartition.")
         splits = splits_of(lengths)
@@ -94,7 +94,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         """Rows of the values whose row's number i[n], which never falls, is theirs. Raises: ValueError for another
         number of them or of rows. Source: tf.RaggedTensor.from_value_rowids.
         """
-        values, ids = as_values(values), as_partition(value_rowids, "value_rowids")
+        values, ids = _parts(values, value_rowids, "value_rowids")
         n_values = values.shape[0]
         if None not in (ids.shape[0], n_values) and ids.shape[0] != n_values:
             raise ValueError(f"Shapes ({n_values},) and ({ids.shape[0]},) are incompatible")
@@ -116,7 +116,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         cls, values: Any, row_starts: Any, name: str | None = None, validate: bool = True
     ) -> RaggedTensor:
         """Rows that begin where row_starts i[n] says. Source: tf.RaggedTensor.from_row_starts."""
-        values, starts = as_values(values), as_partition(row_starts, "row_starts")
+        values, starts = _parts(values, row_starts, "row_starts")
         if validate:
             what = "Arguments to from_row_starts do not form a valid RaggedTensor"
             assert_equal(starts[:1], zeros(shape(starts[:1]), starts.dtype), what)
@@ -127,7 +127,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         cls, values: object, row_limits: object, name: str | None = None, validate: bool = True
     ) -> RaggedTensor:
         """Rows that end where row_limits i[n] says. Source: tf.RaggedTensor.from_row_limits."""
-        limits = as_partition(row_limits, "row_limits")
+        values, limits = _parts(values, row_limits, "row_limits")
         return cls.from_row_splits(values, concat([zeros([1], limits.dtype), limits], 0), validate=validate)
 
     @classmethod
@@ -138,6 +138,8 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         Source: tf.RaggedTensor.from_uniform_row_length.
         """
         values = as_values(values)
+        dtype = common_dtype(splits_dtype(values), uniform_row_length=uniform_row_length, nrows=nrows)
+        _check_splits_dtype(values, dtype)
         length, count = static_int(uniform_row_length), values.shape[0]
         rows = None if nrows is None else static_int(nrows)
         if length is not None and length < 0:
@@ -146,16 +148,13 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
             nrows = rows = count // length if length else 0
         if None not in (length, rows, count) and length * rows != count:  # type: ignore[operator]
             raise ValueError(f"uniform_row_length={length} times nrows={rows} must equal nvals={count}")
-        size = convert(length, int64) if length is not None else cast(uniform_row_length, int64)
+        size = convert(length, dtype) if length is not None else cast(uniform_row_length, dtype)
         if nrows is None:
-            nrows = cast(nvals(values), int64) // maximum(size, 1)
-        n = convert(rows, int64) if rows is not None else cast(nrows, int64)
+            nrows = cast(nvals(values), dtype) // maximum(size, 1)
+        n = convert(rows, dtype) if rows is not None else cast(nrows, dtype)
         if validate and None in (length, rows, count):
-            assert_equal(size * n, cast(nvals(values), int64), "uniform_row_length times nrows must equal nvals")
-        splits = range_(n + 1) * size
-        if isinstance(values, RaggedTensor):
-            splits = cast(splits, values.row_splits.dtype)
-        return made(values, splits, size if length is None else length)
+            assert_equal(size * n, cast(nvals(values), dtype), "uniform_row_length times nrows must equal nvals")
+        return made(values, range_(n + 1) * size, size if length is None else length)
 
     @classmethod
     def from_nested_row_splits(
@@ -319,6 +318,8 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         old, new = self._values.shape[:1], new_values.shape[:1]
         if not old.is_compatible_with(new):
             raise ValueError(f"Shapes {old} and {new} are incompatible")
+        if splits_dtype(new_values, self.row_splits.dtype) is not self.row_splits.dtype:
+            raise ValueError(f"self and new_values have {MISMATCH}")
         return made(new_values, self._row_splits, self._uniform)
 
     def with_flat_values(self, new_values: object) -> RaggedTensor:
@@ -529,6 +530,40 @@ def as_values(values: object) -> Any:
     values = values if isinstance(values, RaggedTensor) else convert(values)
     values.shape.with_rank_at_least(1)
     return values
+
+
+#: The words for RaggedTensors that do not go together.
+MISMATCH = (
+    "mismatched row_splits dtypes; use RaggedTensor.with_row_splits_dtype() to convert them to compatible dtypes."
+)
+
+
+def splits_dtype(values: object, otherwise: DType = int64) -> DType:
+    """The dtype of a RaggedTensor's row splits; of anything else the one given."""
+    return values.row_splits.dtype if isinstance(values, RaggedTensor) else otherwise
+
+
+def check_splits_dtypes(values: Sequence[Any]) -> None:
+    """Raise ValueError where those that are RaggedTensors have row splits of two dtypes."""
+    if len({x.row_splits.dtype for x in values if isinstance(x, RaggedTensor)}) > 1:
+        raise ValueError(f"Input RaggedTensors have {MISMATCH}")
+
+
+def _check_splits_dtype(values: object, dtype: DType) -> None:
+    own = splits_dtype(values, dtype)
+    if own is not dtype:
+        raise ValueError(
+            "Argument `row_partition` of RaggedTensor with name: partition must have same dtype as Argument `values`. "
+            f"({dtype} vs. {own})."
+        )
+
+
+def _parts(values: object, partition: object, what: str) -> tuple[Any, Any]:
+    """Values and what cuts them into rows, of the dtype that the values' own rows have."""
+    values = as_values(values)
+    part = as_partition(partition, what, splits_dtype(values))
+    _check_splits_dtype(values, part.dtype)
+    return values, part
 
 
 def levels(rt: RaggedTensor) -> list[RaggedTensor]:

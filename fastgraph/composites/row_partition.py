@@ -9,10 +9,10 @@ from typing import Any
 
 from fastgraph.composites.extension_type import ExtensionType
 from fastgraph.composites.ragged_tensor import RaggedTensor, made, nvals
-from fastgraph.composites.row_splits import as_partition, positions
+from fastgraph.composites.row_splits import as_partition, common_dtype, positions
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.tensor import Tensor
+from fastgraph.core.tensor import Tensor, convert
 from fastgraph.ops.arguments import as_tensor, static_int
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast
@@ -91,7 +91,8 @@ class RowPartition(ExtensionType):
         """Rows that are all of one length: of `nvals` values, or `nrows` of them. Raises: ValueError for neither."""
         if nvals is None and nrows is None:
             raise ValueError("At least one of {nvals,nrows} must be specified")
-        target = as_dtype(dtype or int64)
+        given = {"uniform_row_length": uniform_row_length, "nrows": nrows, "nvals": nvals}
+        target = as_dtype(dtype or common_dtype(as_dtype(dtype_hint or int64), **given))
         count = cast(nrows, target) * cast(uniform_row_length, target) if nvals is None else as_tensor(nvals)
         known = static_int(count)
         rows = _of("uniform_row_length", count if known is None else known, uniform_row_length, validate, nrows)
@@ -167,6 +168,6 @@ def _of(kind: str, count: Any, part: Any, validate: bool, *rest: Any) -> Any:
 
 
 def _vector(part: Any, dtype: DTypeLike | None, hint: Any) -> Any:
-    """Splits, lengths, ... as a vector of int32 or int64; Python's integers are int64 unless a dtype is wanted."""
-    found = as_partition(part, "row_splits")
-    return cast(found, dtype or (isinstance(part, (list, tuple)) and hint) or found.dtype)
+    """Splits, lengths, ... as a vector of int32 or int64; what is no tensor of `dtype`, or of `hint`."""
+    given = part if dtype is None else convert(part, as_dtype(dtype))
+    return as_partition(given, "row_splits", as_dtype(hint or int64))

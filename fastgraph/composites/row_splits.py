@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import int32, int64
+from fastgraph.core.base.dtype import DType, int32, int64
+from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.joining import concat
 from fastgraph.ops.scans import cumsum
 from fastgraph.ops.tiling import repeat
-
-if TYPE_CHECKING:
-    pass
 
 
 def splits_of(lengths: Any) -> Any:
@@ -42,12 +39,27 @@ def along(axis: int, rank: int | None, what: str = "axis") -> int:
     return axis % rank
 
 
-def as_partition(given: Any, what: str) -> Any:
-    """Splits, lengths, ... as a vector of int32 or int64; Python's integers become int64."""
-    plain = isinstance(given, (list, tuple)) and not any(isinstance(n, Tensor) for n in given)
-    whole = plain and (len(given) == 0 or np.asarray(given).dtype.kind in "iu")
-    tensor = as_tensor(given, int64 if whole else None)
+def as_partition(given: Any, what: str, hint: DType = int64) -> Tensor:
+    """Splits, lengths, ... as a vector of int32 or int64: of the hint, where they are no tensor or array of int32."""
+    own = isinstance(given, np.ndarray) and given.dtype == np.int32
+    tensor = convert_to_tensor(given, dtype_hint=int32 if own else hint)
     if tensor.dtype not in (int32, int64):
         raise ValueError(f"{what} must have dtype int32 or int64")
     tensor.shape.assert_has_rank(1)
     return tensor
+
+
+def common_dtype(hint: DType, **parts: Any) -> DType:
+    """The dtype of those parts that are tensors, else the hint. Raises ValueError for tensors of two dtypes."""
+    found: DType | None = None
+    for name, part in parts.items():
+        if isinstance(part, Tensor):
+            if found not in (None, part.dtype):
+                raise ValueError(
+                    f"{name}: Tensor conversion requested dtype {found.name} for Tensor with dtype {part.dtype.name}: "
+                    f"{part!r}"
+                )
+            found = part.dtype
+    if found not in (None, int32, int64):
+        raise ValueError(f"{', '.join(parts)} must have dtype int32 or int64")
+    return found or hint

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.composites.sparse_math import sparse_dense_matmul
-from fastgraph.composites.sparse_ops import from_dense, to_dense, transpose
+from fastgraph.composites.sparse_ops import from_dense, reorder, to_dense, transpose
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import DTypeLike, int32, int64
 from fastgraph.core.base.shapes import Aval
@@ -146,8 +146,8 @@ class CSRSparseMatrix(SparseMatrix):
         return unsorted_segment_sum(ones_like(batch, int32), batch, self._sparse.dense_shape[0])
 
     def sorted_indices(self) -> CSRSparseMatrix:
-        """Return the same matrix: its elements are in order."""
-        return self
+        """Return the same matrix with its elements in order, row by row."""
+        return CSRSparseMatrix(reorder(self._sparse))
 
     def conj(self) -> CSRSparseMatrix:
         """Return the matrix of complex conjugates."""

@@ -123,6 +123,15 @@ class StructuredTensor(BatchableExtensionType):
         return cls({}, ragged_shape)
 
     @classmethod
+    def _of(cls, fields: Mapping[str, FieldValue], outer: DynamicRaggedShape) -> StructuredTensor:
+        """Return structures of fields that are of this shape, whose axes are cut alike from here on."""
+        parts = _partitions_of_shape(outer)
+        if not parts:
+            return cls(fields, outer)
+        alike = {name: _recut(each, parts) for name, each in fields.items()}
+        return cls(alike, DynamicRaggedShape(parts, [parts[-1].nvals()], outer.dtype))
+
+    @classmethod
     def from_fields(
         cls,
         fields: dict[str, Any],

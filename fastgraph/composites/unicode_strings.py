@@ -259,7 +259,7 @@ def unicode_encode(
             return input.with_values(unicode_encode(input.values, output_encoding, errors, replacement_char))
         codes = as_tensor(input, int32)
         if codes.shape.rank is None:
-            raise ValueError("Rank of `input` must be statically known.")
+            raise ValueError("Rank of input_tensor must be statically known.")
         if codes.shape.rank == 0:
             raise ValueError("input_tensor's rank must be at least 1.")
 

@@ -115,3 +115,11 @@ def flush() -> None:
     """Write out what has been logged."""
     for handler in logging.getLogger().handlers:
         handler.flush()
+
+
+def _as_stream(write: Any) -> None:
+    write.write = lambda text: write("%s", text.removesuffix("\n"))
+
+
+for _function in (debug, info, warning, error, fatal):
+    _as_stream(_function)  # tf.print takes them for its output_stream

@@ -6,10 +6,14 @@ Rule: each is a few lines of public names. What would need a session, or another
 from __future__ import annotations
 
 import logging
+import math
+import os
 import tempfile
 import unittest.mock
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 import fastgraph as tf
 from fastgraph.composites.composite_values import RaggedTensorValue
@@ -25,6 +29,10 @@ from fastgraph.data.sources import Cursor, Source, generator_spec
 from fastgraph.errors import NotBuiltError
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.graphdef.func_graph import placeholder as placeholder
+from fastgraph.graphdef.messages import AttrValue as AttrValue
+from fastgraph.graphdef.messages import GraphDef as GraphDef
+from fastgraph.graphdef.messages import NameAttrList as NameAttrList
+from fastgraph.graphdef.messages import NodeDef as NodeDef
 from fastgraph.ops.families import invalid, shape_text
 from fastgraph.ops.image_resizing import Pixels, resize_at
 from fastgraph.ops.random_states import generators
@@ -49,6 +57,19 @@ def assign_sub(ref: Variable, value: TensorLike, use_locking: bool | None = None
     return ref.assign_sub(value, name=name)
 
 
+def batch_scatter_update(ref: Variable, indices: TensorLike, updates: TensorLike, use_locking: bool = True,
+                         name: str | None = None) -> Any:  # fmt: skip
+    """Assign rows of each batch of a Variable and return it."""
+    return ref.batch_scatter_update(
+        tf.IndexedSlices(tf.convert_to_tensor(updates), tf.convert_to_tensor(indices)), use_locking, name
+    )
+
+
+def count_up_to(ref: Variable, limit: int, name: str | None = None) -> Any:
+    """Return a Variable's number and add one to it. Raises OutOfRangeError from the limit on."""
+    return ref.count_up_to(limit)
+
+
 def data_make_one_shot_iterator(dataset: Any) -> Any:
     """Return an iterator over a dataset."""
     return iter(dataset)
@@ -64,6 +85,27 @@ def _of_specs(part: Callable[[Any], Any]) -> Callable[[Any], Any]:
 data_get_output_shapes = _of_specs(lambda spec: getattr(spec, "shape", spec))  # None's has none
 data_get_output_types = _of_specs(lambda spec: getattr(spec, "dtype", spec))
 data_get_output_classes = _of_specs(lambda spec: tf.Tensor if isinstance(spec, tf.TensorSpec) else spec.value_type)
+
+
+def data_experimental_TensorStructure(dtype: DTypeLike, shape: ShapeLike) -> tf.TensorSpec:
+    """Return the TensorSpec."""
+    return tf.TensorSpec(shape, dtype)
+
+
+def data_experimental_SparseTensorStructure(dtype: DTypeLike, shape: ShapeLike) -> Any:
+    """Return the SparseTensorSpec."""
+    return tf.SparseTensorSpec(shape, dtype)
+
+
+def data_experimental_RaggedTensorStructure(dtype: DTypeLike, shape: ShapeLike, ragged_rank: int) -> Any:
+    """Return the RaggedTensorSpec."""
+    return tf.RaggedTensorSpec(shape, dtype, ragged_rank)
+
+
+def data_experimental_TensorArrayStructure(dtype: DTypeLike, element_shape: ShapeLike, dynamic_size: bool,
+                                           infer_shape: bool) -> Any:  # fmt: skip
+    """Return the TensorArraySpec."""
+    return tf.TensorArraySpec(element_shape, dtype, dynamic_size, infer_shape)
 
 
 class _Unset(Source):
@@ -111,7 +153,7 @@ class _Restarted(OwnedIterator, data_Iterator):
         self._cursor.begin(dataset.source)
 
 
-def _on() -> None:
+def _on(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
     """Do nothing: this is how fastgraph is."""
 
 
@@ -184,7 +226,7 @@ def nn_dropout(x: TensorLike, keep_prob: Any = None, noise_shape: Any = None, se
     return tf.nn.dropout(x, rate=1 - keep_prob if rate is None else rate, noise_shape=noise_shape, seed=seed, name=name)
 
 
-def nn_softmax_cross_entropy_with_logits(labels: TensorLike | None = None, logits: Any = None, dim: int = -1,
+def nn_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = None, dim: int = -1,
                                          name: str | None = None, axis: int | None = None) -> Any:  # fmt: skip
     """Return the cross-entropy of labels that no gradient goes to."""
     return tf.nn.softmax_cross_entropy_with_logits(
@@ -353,6 +395,24 @@ def space_to_batch(input: TensorLike, paddings: TensorLike, block_size: Any = No
 nn_space_to_batch = space_to_batch
 
 
+def nn_ctc_beam_search_decoder(
+    inputs: TensorLike, sequence_length: TensorLike, beam_width: int = 100, top_paths: int = 1,
+    merge_repeated: bool = True,
+) -> Any:  # fmt: skip
+    """Return the likeliest paths as SparseTensors, equal neighbours in them as one, and their log probabilities."""
+    paths, scores = tf.nn.ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths)
+    return [_without_repeats(path) for path in paths] if merge_repeated else paths, scores
+
+
+def _without_repeats(path: Any) -> Any:
+    """Return the rows of a SparseTensor without elements that are as the one before."""
+    rows = path.indices[:, 0]
+    again = (rows[1:] == rows[:-1]) & (path.values[1:] == path.values[:-1])
+    kept = tf.concat([tf.ones_like(rows[:1], tf.bool), ~again], 0)
+    values, of = tf.boolean_mask(path.values, kept), tf.boolean_mask(rows, kept)
+    return tf.RaggedTensor.from_value_rowids(values, of, path.dense_shape[0]).to_sparse()
+
+
 # ---- images ---------------------------------------------------------------------------------------------------------
 
 
@@ -384,6 +444,37 @@ def image_resize_images(images: TensorLike, size: Any, method: Any = "bilinear",
 
 
 image_resize = image_resize_images
+
+
+def image_resize_image_with_pad(image: TensorLike, target_height: int, target_width: int, method: Any = "bilinear",
+                                align_corners: bool = False) -> Any:  # fmt: skip
+    """Return images as large as they go into another size at their own proportions, with zeros around them."""
+    x = tf.convert_to_tensor(image)
+    if x.shape.rank == 3:
+        return image_resize_image_with_pad(x[tf.newaxis], target_height, target_width, method, align_corners)[0]
+    if not x.shape[1:3].is_fully_defined():
+        raise NotBuiltError("tf.compat.v1.image.resize_image_with_pad of images of unknown size is not built.")
+    target = target_height, target_width
+    extents: Any = x.shape.as_list()[1:3]
+    ratio = max(own / wanted for own, wanted in zip(extents, target, strict=True))
+    exact = [own / ratio for own in extents]  # what is before them follows from sizes that are not yet cut
+    size = [math.floor(each) for each in exact]
+    top, left = [max(0, math.floor((wanted - each) / 2)) for wanted, each in zip(target, exact, strict=True)]
+    resized = image_resize_images(x, size, method, align_corners)
+    return tf.image.pad_to_bounding_box(resized, top, left, target_height, target_width)
+
+
+def image_extract_glimpse(
+    input: TensorLike, size: TensorLike, offsets: TensorLike, centered: bool = True, normalized: bool = True,
+    uniform_noise: bool = True, name: str | None = None,
+) -> Any:  # fmt: skip
+    """Return a window of each image, whose middle is at the offset, as TensorFlow 1 counts it."""
+    x, window, at = tf.convert_to_tensor(input), tf.cast(size, tf.float32), tf.convert_to_tensor(offsets)
+    extents = tf.cast(tf.shape(x)[1:3], tf.float32)
+    at = at * extents if normalized else at
+    at = at / 2.0 + extents / 2.0 if centered else at
+    noise = "uniform" if uniform_noise else "gaussian"
+    return tf.image.extract_glimpse(x, size, at - window / 2.0, False, False, noise, name)
 
 
 # ---- strings, sparse and ragged tensors -----------------------------------------------------------------------------
@@ -432,6 +523,47 @@ def sparse_to_dense(
     return tf.sparse.to_dense(sparse, default, validate_indices, name)
 
 
+def ragged_placeholder(
+    dtype: DTypeLike, ragged_rank: int, value_shape: ShapeLike = None, name: str | None = None
+) -> Any:
+    """Return a RaggedTensor of the graph under construction whose parts are inputs of it."""
+    inner = tf.TensorShape(value_shape)
+    if not ragged_rank:
+        return placeholder(dtype, inner, name)
+    found = placeholder(dtype, tf.TensorShape([None]).concatenate(inner), f"{name or 'ragged'}/flat_values")
+    for level in reversed(range(ragged_rank)):
+        splits = placeholder(tf.int64, [None], f"{name or 'ragged'}/row_splits_{level}")
+        found = tf.RaggedTensor.from_row_splits(found, splits, validate=False)
+    return found
+
+
+def ragged_constant_value(
+    pylist: Any, dtype: Any = None, ragged_rank: int | None = None, inner_shape: Any = None,
+    row_splits_dtype: DTypeLike = "int64",
+) -> Any:  # fmt: skip
+    """Return nested lists as a RaggedTensorValue of arrays as NumPy makes them; without ragged axes as an array."""
+    found = tf.ragged.constant(pylist, dtype, ragged_rank, inner_shape, row_splits_dtype=row_splits_dtype)
+    ragged = isinstance(found, tf.RaggedTensor)
+    splits = found.nested_row_splits if ragged else ()
+    for _ in splits:
+        pylist = [item for row in pylist for item in row]
+    kind = dtype.as_numpy_dtype if isinstance(dtype, tf.DType) else dtype
+    flat: Any = found.flat_values if ragged else found
+    values: Any = np.array(pylist, kind).reshape(flat.shape)
+    for each in reversed(splits):
+        values = RaggedTensorValue(values, each.numpy())
+    return values
+
+
+def convert_to_tensor_or_indexed_slices(value: Any, dtype: DTypeLike | None = None, name: str | None = None) -> Any:
+    """Return IndexedSlices as they are, anything else as a tensor. ValueError for IndexedSlices of another dtype."""
+    if not isinstance(value, tf.IndexedSlices):
+        return tf.convert_to_tensor(value, dtype, name=name)
+    if dtype is not None and not tf.as_dtype(dtype).is_compatible_with(value.dtype):
+        raise ValueError(f"Tensor conversion requested dtype {tf.as_dtype(dtype).name} for {value!r}")
+    return value
+
+
 def convert_to_tensor_or_sparse_tensor(
     value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
 ) -> Any:
@@ -470,6 +602,11 @@ def io_tf_record_iterator(path: Any, options: Any = None) -> Any:
     """Return an iterator over the records of a file, as bytes."""
     kind = tf.io.TFRecordOptions.get_compression_type_string(options)
     return tf.data.TFRecordDataset(path, kind).as_numpy_iterator()
+
+
+def train_checkpoint_exists(checkpoint_prefix: str) -> bool:
+    """Return whether there is a checkpoint with this path."""
+    return os.path.exists(f"{os.fspath(checkpoint_prefix)}.index")
 
 
 test_mock = unittest.mock

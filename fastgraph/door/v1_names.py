@@ -35,7 +35,10 @@ def _tables() -> tuple[dict[str, str], dict[str, str], dict[str, str], frozenset
         names_, _, row = line.partition(":")
         rows.update(dict.fromkeys(names_.split(), row.strip()))
     homes = {name: key.split()[1] for key, names_ in words.items() if key.startswith("functions") for name in names_}
-    instead = dict([line.split(": ") for line in sections["instead"]])
+    instead = {}
+    for line in sections["instead"]:
+        names_, _, way = line.partition(": ")
+        instead.update(dict.fromkeys(names_.split(), way))
     return dict([pair.split(":") for pair in words["renamed"]]), rows, homes, frozenset(words["different"]), instead
 
 
@@ -44,7 +47,7 @@ def _tables() -> tuple[dict[str, str], dict[str, str], dict[str, str], frozenset
 #: another, "old=" where the argument has no effect any more, "!new=text" what is always given; None is as no argument.
 #: FUNCTIONS: what modules beside this one define ("." is "_") -> which of them.
 #: DIFFERENT: names that mean something else in TensorFlow 2, and are not built as TensorFlow 1 has them.
-#: INSTEAD: what to use for what is not built, by name or by the module it is in.
+#: INSTEAD: what to use for what is not built, by name or by the module it is in (several before one text).
 RENAMED, ARGUMENTS, FUNCTIONS, DIFFERENT, INSTEAD = _tables()
 
 _PARTS = {name.rpartition(".")[0] for name in (*FUNCTIONS, *ARGUMENTS, *RENAMED)}

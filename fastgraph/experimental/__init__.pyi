@@ -8,7 +8,7 @@ from fastgraph.composites.extension_type import ExtensionType as ExtensionType
 from fastgraph.composites.extension_type import ExtensionTypeSpec as ExtensionTypeSpec
 from fastgraph.composites.ragged_shape import DynamicRaggedShape as DynamicRaggedShape
 from fastgraph.composites.row_partition import RowPartition as RowPartition
-from fastgraph.composites.structured_tensor import StructuredTensor as StructuredTensor
+from fastgraph.composites.structured_ops import StructuredTensor as StructuredTensor
 from fastgraph.core.api_dispatch import dispatch_for_api as dispatch_for_api
 from fastgraph.core.api_dispatch import dispatch_for_binary_elementwise_apis as dispatch_for_binary_elementwise_apis
 from fastgraph.core.api_dispatch import dispatch_for_binary_elementwise_assert_apis as dispatch_for_binary_elementwise_assert_apis

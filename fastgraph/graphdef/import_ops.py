@@ -38,6 +38,7 @@ from fastgraph.graphdef.import_records import RECORDS
 from fastgraph.graphdef.import_recurrent import RECURRENT
 from fastgraph.graphdef.import_slices import slice_gradient, slice_update, sliced
 from fastgraph.graphdef.import_sparse import SPARSE
+from fastgraph.graphdef.import_sparse_matrices import SPARSE_MATRICES
 from fastgraph.graphdef.import_strings import STRINGS
 from fastgraph.graphdef.import_values import fixed
 from fastgraph.ops import joining, matmul, movement, nn_ops, padding
@@ -214,6 +215,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     **RAW_OP_IMPORTS,
     **RECURRENT,
     **SPARSE,
+    **SPARSE_MATRICES,
     **STRINGS,
 }
 

@@ -242,6 +242,8 @@ def _input(argument: Argument, value: Any, signature: Signature, types: dict[str
         if cell is None:
             raise NotBuiltError(f"raw_ops with the resource {value!r} are not built: Variables' handles are.")
         return cell
+    if argument.kind == "variant":
+        return value
     if argument.kind not in signature.attrs:
         return convert_to_tensor(value, as_dtype(argument.kind))
     if argument.number == "*":

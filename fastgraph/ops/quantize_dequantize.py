@@ -65,6 +65,7 @@ def _range_of(op: str, x: Any, low: Any, high: Any, axis: int | None) -> tuple[A
     if axis is None:
         return low, high
     rank = x.shape.rank
+    axis += rank if rank is not None and axis < 0 else 0
     if rank is None or not 0 <= axis < rank:
         raise invalid(f"Axis must be less than input dimension({rank}), got {axis} [Op:{op}]")
     if not all(end.shape.is_compatible_with(x.shape[axis : axis + 1]) for end in (low, high)):
@@ -74,10 +75,12 @@ def _range_of(op: str, x: Any, low: Any, high: Any, axis: int | None) -> tuple[A
     return reshape(low, dims), reshape(high, dims)
 
 
-def _checked(op: str, mode: str, axis: int | None) -> int | None:
+def _checked(op: str, mode: str, axis: int | None, low: Any) -> int | None:
+    """Return the axis, None for one range of all: kernels say -1 to that, which of vectors is the last axis."""
     if mode not in MODES:
         raise invalid(f"Mode string must be 'MIN_COMBINED', 'MIN_FIRST', or 'SCALED', is '{mode}' [Op:{op}]")
-    found = None if axis is None or whole(axis, "axis") == -1 else whole(axis, "axis")
+    found = None if axis is None else whole(axis, "axis")
+    found = None if found == -1 and as_tensor(low).shape.rank != 1 else found
     if found is not None and mode == "MIN_FIRST":
         raise UnimplementedError(None, None, f"MIN_FIRST mode is not implemented for {op} with axis != -1.")
     return found
@@ -105,7 +108,7 @@ def quantize(
     step), SCALED has 0 at 0; narrow_range leaves the least step out there. round_mode: HALF_AWAY_FROM_ZERO, or
     HALF_TO_EVEN for SCALED. Raises: InvalidArgumentError. Source: tf.quantization.quantize.
     """
-    dtype, axis = _quantized("T", T), _checked("QuantizeV2", mode, axis)
+    dtype, axis = _quantized("T", T), _checked("QuantizeV2", mode, axis, min_range)
     if round_mode not in ("HALF_AWAY_FROM_ZERO", "HALF_TO_EVEN") or (round_mode == "HALF_TO_EVEN" and mode != "SCALED"):
         raise invalid(f"Round mode '{round_mode}' is not one of mode '{mode}' [Op:QuantizeV2]")
     x, low, high = [stop_gradient(as_tensor(value, float32)) for value in (input, min_range, max_range)]
@@ -154,7 +157,7 @@ def dequantize(
     mode, axis and narrow_range as in `quantize`; dtype: float32 or bfloat16. Raises: InvalidArgumentError.
     Source: tf.quantization.dequantize.
     """
-    axis, target = _checked("Dequantize", mode, axis), as_dtype(dtype)
+    axis, target = _checked("Dequantize", mode, axis, min_range), as_dtype(dtype)
     if target not in (float32, bfloat16):
         raise invalid(f"Value for attr 'dtype' of {target.name} is not in the list of allowed values: bfloat16, float")
     if target is bfloat16 and mode != "MIN_COMBINED":

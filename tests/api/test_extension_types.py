@@ -562,3 +562,19 @@ def test_specs_of_parts_that_cannot_be_hashed() -> None:
     assert not made(2, 3).fits(made(3, 3))
     assert not _Hashed([1]).fits(_Hashed((1,)))
     assert not _Hashed(np.zeros(2)).fits(_Hashed(np.ones(2)))
+
+
+def test_what_is_kept_is_kept_in_parts() -> None:
+    class Pair(tf.experimental.ExtensionType):
+        values: tf.Tensor
+        rows: tf.RaggedTensor
+
+    pair = Pair([1.0], tf.ragged.constant([[1], []]))
+    slices = tf.IndexedSlices(tf.constant([1.0]), tf.constant([0]))
+    for op in (tf.identity, tf.stop_gradient, tf.function(tf.identity), lambda x: tf.tuple([x])[0]):
+        assert op(pair).rows.to_list() == [[1], []] and op(pair).values.numpy().tolist() == [1.0]
+        assert isinstance(op(slices), tf.IndexedSlices)
+    with tf.GradientTape() as tape:
+        tape.watch(pair.values)
+        result = tf.identity(pair, name="kept").values * tf.stop_gradient(pair).values
+    assert tape.gradient(result, pair.values).numpy().tolist() == [1.0]

@@ -448,3 +448,55 @@ def test_the_shape_of_rows() -> None:
     even = fg.shape(fg.RaggedTensor.from_uniform_row_length(rows, 2))
     assert repr(even) == "<DynamicRaggedShape lengths=[1, 2, (2, 1)] num_row_partitions=2>" and int(even[1]) == 2
     assert int(fg.function(lambda r: fg.shape(r)[0])(rows)) == 2
+
+
+I32, I64 = fg.int32, fg.int64
+NARROW = fg.ragged.constant([[1], [2]], row_splits_dtype=I32)
+WIDE = fg.ragged.constant([[1], [2]])
+#: Row splits follow a tensor's dtype, an int32 array's, that of the values' rows, else they are int64.
+SPLITS: list[tuple[Any, list[Any]]] = [
+    (lambda: fg.RaggedTensor.from_row_splits([1], [fg.constant(0), fg.constant(1)]), [I64]),
+    (lambda: fg.RaggedTensor.from_row_lengths([1], np.array([1], np.int32)), [I32]),
+    (lambda: fg.RaggedTensor.from_row_lengths([1], np.array([1], np.int16)), [I64]),
+    (lambda: fg.RaggedTensor.from_row_lengths(NARROW, [2]), [I32, I32]),
+    (lambda: fg.RaggedTensor.from_value_rowids(NARROW, np.array([0, 0], np.int64)), [I32, I32]),
+    (lambda: fg.RaggedTensor.from_uniform_row_length([1, 2], fg.constant(2)), [I32]),
+    (lambda: fg.RaggedTensor.from_uniform_row_length(NARROW, 2), [I32, I32]),
+    (lambda: fg.ragged.stack([fg.constant([1.0]), fg.constant([2.0, 3.0])]), [I32]),
+    (lambda: fg.ragged.stack([NARROW, fg.constant([[1, 2], [3, 4]])], axis=1), [I32, I32]),
+]
+UNEQUAL: list[tuple[Any, str]] = [
+    (lambda: fg.RaggedTensor.from_row_lengths(NARROW, fg.constant([2], I64)), "must have same dtype as Argument"),
+    (lambda: fg.RaggedTensor.from_nested_row_splits([1], [fg.constant([0, 1]), [0, 1]]), "must have same dtype"),
+    (
+        lambda: fg.RaggedTensor.from_uniform_row_length([1], fg.constant(1), fg.constant(1, I64)),
+        "requested dtype int32",
+    ),
+    (lambda: WIDE.with_flat_values(NARROW), "self and new_values have mismatched row_splits dtypes"),
+    (lambda: fg.concat([NARROW, WIDE], 0), "Input RaggedTensors have mismatched row_splits dtypes"),
+    (lambda: fg.ragged.stack([NARROW, WIDE]), "Input RaggedTensors have mismatched row_splits dtypes"),
+    (lambda: fg.gather(NARROW, fg.ragged.constant([[0]])), "Input RaggedTensors have mismatched row_splits dtypes"),
+    (lambda: fg.ragged.boolean_mask(NARROW, WIDE > 0), "Input RaggedTensors have mismatched row_splits dtypes"),
+]
+
+
+@pytest.mark.parametrize("i", range(len(SPLITS)))
+def test_dtypes_of_row_splits(i: int) -> None:
+    make, expected = SPLITS[i]
+    assert [part.dtype for part in make().nested_row_splits] == expected
+
+
+@pytest.mark.parametrize("i", range(len(UNEQUAL)))
+def test_row_splits_of_two_dtypes_are_refused(i: int) -> None:
+    make, text = UNEQUAL[i]
+    with pytest.raises(ValueError, match=text):
+        make()
+
+
+def test_dtypes_of_row_partitions() -> None:
+    make = fg.experimental.RowPartition
+    assert make.from_row_lengths([fg.constant(1)]).dtype is I64
+    assert make.from_row_lengths([1], dtype_hint=I32).dtype is I32
+    assert make.from_uniform_row_length(1, fg.constant(2)).dtype is I32
+    with pytest.raises(ValueError, match="requested dtype int64"):
+        make.from_row_lengths(fg.constant([1]), dtype=I64)

@@ -329,3 +329,9 @@ def test_arguments_have_tensorflows_names_and_order() -> None:
     to_be = tf.keras.Input([None, 3])
     to_be.set_shape([None, 5, None])
     assert to_be.shape.as_list() == [None, 5, 3]
+
+
+def test_dense_tables_take_a_name_second() -> None:
+    table = tf.lookup.experimental.DenseHashTable(tf.string, tf.int64, -1, "", "$")
+    table.insert_or_assign(["a"], [5])
+    assert table.lookup(["a", "b"], "named").numpy().tolist() == [5, -1]

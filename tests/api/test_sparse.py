@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastgraph as fg
+from fastgraph.composites.sparse_matrices import CSRSparseMatrix
 from fastgraph.errors import InvalidArgumentError
 
 settings.register_profile("sparse", max_examples=25, deadline=None)
@@ -522,3 +523,54 @@ def test_the_extents_of_distances_are_known_where_those_of_the_sequences_are() -
         return found
 
     assert distances().numpy().tolist() == [[0.0, 1.0], [1.0, 0.0]]
+
+
+DENSE = np.array([[1, 0, 2], [0, 0, 3]], "f")
+BATCH = np.array([[[1, 0], [0, 2]], [[0, 3], [4, 5]]], "f")
+
+
+def by_rows(array: np.ndarray) -> Any:
+    return fg.raw_ops.DenseToCSRSparseMatrix(dense_input=array, indices=np.argwhere(array))
+
+
+def test_raw_operations_on_matrices_by_rows() -> None:
+    raw, one, many = fg.raw_ops, by_rows(DENSE), by_rows(BATCH)
+
+    def dense(matrix: Any) -> Any:
+        return raw.CSRSparseMatrixToDense(sparse_input=matrix, type=fg.float32).numpy()
+
+    def components(matrix: Any, index: int) -> list[Any]:
+        return [part.numpy().tolist() for part in raw.CSRSparseMatrixComponents(
+            csr_sparse_matrix=matrix, index=index, type=fg.float32)]  # fmt: skip
+
+    turned = raw.SparseMatrixTranspose(input=one, type=fg.float32)
+    assert (dense(one) == DENSE).all() and (dense(many) == BATCH).all() and (dense(turned) == DENSE.T).all()
+    assert components(one, 0) == [[0, 2, 3], [0, 2, 2], [1, 2, 3]]
+    assert components(many, 1) == [[0, 1, 3], [1, 0, 1], [3, 4, 5]]
+    assert (dense(raw.SparseMatrixAdd(a=one, b=one, alpha=2.0, beta=0.5)) == 2.5 * DENSE).all()
+    x = np.arange(4, dtype=np.float32).reshape(2, 2)
+    product = raw.SparseMatrixMatMul(a=one, b=x, transpose_a=True, transpose_output=True)
+    assert (product.numpy() == (DENSE.T @ x).T).all()
+    assert (dense(raw.SparseMatrixMul(a=many, b=[[[2.0]], [[3.0]]])) == BATCH * [[[2]], [[3]]]).all()
+    assert raw.SparseMatrixNNZ(sparse_matrix=many).numpy().tolist() == [2, 3]
+    found = raw.SparseMatrixSparseMatMul(a=one, b=one, type=fg.float32, transpose_b=True)
+    assert (dense(found) == DENSE @ DENSE.T).all()
+    assert dense(raw.SparseMatrixZeros(dense_shape=[2, 3], type=fg.float32)).tolist() == [[0] * 3] * 2
+    assert dense(raw.SparseMatrixSoftmax(logits=one, type=fg.float32))[1].tolist() == [0, 0, 1]
+    mixed = raw.SparseTensorToCSRSparseMatrix(indices=[[1, 0], [0, 1]], values=[1.0, 2.0], dense_shape=[2, 2])
+    assert components(mixed, 0) == [[0, 1, 2], [1, 0], [2, 1]]
+    parts = raw.CSRSparseMatrixToSparseTensor(sparse_matrix=mixed, type=fg.float32)
+    assert parts.indices.numpy().tolist() == [[0, 1], [1, 0]] and parts.values.numpy().tolist() == [2, 1]
+    for refused in (
+        lambda: raw.CSRSparseMatrixToDense(sparse_input=one, type=fg.float64),
+        lambda: raw.SparseMatrixNNZ(sparse_matrix=fg.constant(1.0)),
+        lambda: raw.SparseMatrixAdd(a=one, b=many, alpha=1.0, beta=1.0),
+        lambda: raw.SparseMatrixMul(a=one, b=DENSE),
+    ):
+        with pytest.raises(fg.errors.InvalidArgumentError):
+            refused()
+
+
+def test_sorted_indices_of_a_matrix_by_rows() -> None:
+    mixed = CSRSparseMatrix(fg.SparseTensor([[1, 0], [0, 1]], [1.0, 2.0], [2, 2]))
+    assert mixed.sorted_indices().to_sparse_tensor().values.numpy().tolist() == [2.0, 1.0]

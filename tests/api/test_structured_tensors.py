@@ -155,3 +155,53 @@ def test_specs_say_what_python_values_become() -> None:
 def test_fields_that_are_arrays_of_ragged_tensors() -> None:
     value = evaluated(fg.ragged.constant([[1, 2], [3]]))
     assert ST.from_fields_and_rank({"a": value}, 1).field_value("a").to_list() == [[1, 2], [3]]
+
+
+ONE = fg.experimental.StructuredTensor.from_pyval([{"a": 1, "b": [1, 2]}, {"a": 3, "b": [4]}])
+TWO = fg.experimental.StructuredTensor.from_pyval(
+    [[{"a": 1, "q": {"z": [3]}}], [{"a": 3, "q": {"z": []}}, {"a": 4, "q": {"z": [1, 2]}}]]
+)
+FIRST, SECOND, THIRD = {"a": 1, "q": {"z": [3]}}, {"a": 3, "q": {"z": []}}, {"a": 4, "q": {"z": [1, 2]}}
+DONE: list[tuple[Any, Any]] = [
+    (lambda: fg.concat([TWO, TWO], -2), [[FIRST], [SECOND, THIRD], [FIRST], [SECOND, THIRD]]),
+    (lambda: fg.concat((TWO, TWO), axis=1), [[FIRST, FIRST], [SECOND, THIRD, SECOND, THIRD]]),
+    (lambda: fg.gather(ONE, [1, 1]), [{"a": 3, "b": [4]}] * 2),
+    (lambda: fg.gather(ONE, 1), {"a": 3, "b": [4]}),
+    (lambda: fg.gather(TWO, [[0], [1]], axis=1, batch_dims=1), [[FIRST], [THIRD]]),
+    (lambda: fg.gather(TWO, fg.ragged.constant([[1], []], dtype=fg.int32)), [[[SECOND, THIRD]], []]),
+    (lambda: fg.expand_dims(TWO, 1), [[[FIRST]], [[SECOND, THIRD]]]),
+    (lambda: fg.expand_dims(TWO, -1), [[[FIRST]], [[SECOND], [THIRD]]]),
+    (lambda: fg.identity(TWO), [[FIRST], [SECOND, THIRD]]),
+    (lambda: fg.random.shuffle(TWO[:1]), [[FIRST]]),
+    (lambda: fg.function(lambda x: fg.concat([x, fg.gather(x, [0])], 0))(TWO), [[FIRST], [SECOND, THIRD], [FIRST]]),
+]
+NOT_DONE: list[tuple[Any, str]] = [
+    (lambda: fg.concat([ONE, TWO], 0), "Ranks of sub-message do not match"),
+    (lambda: fg.concat([ONE, ONE.with_updates({"b": None})], 0), r"Fields are not the same: \(a, b\) and \(a\)"),
+    (lambda: fg.concat([ONE, fg.constant(3)], 0), "values must be a list of StructuredTensors"),
+    (lambda: fg.concat([ONE], 1), "axis=1 out of bounds: expected -1<=axis<1"),
+    (lambda: fg.expand_dims(TWO, 4), "axis=4 out of bounds: expected -3<=axis<3"),
+    (lambda: fg.gather(TWO, 0, axis=0, batch_dims=1), "batch_dims=1 out of bounds"),
+    (lambda: fg.random.shuffle(ONE[0]), "scalar"),
+]
+
+
+@pytest.mark.parametrize("i", range(len(DONE)))
+def test_ops(i: int) -> None:
+    make, expected = DONE[i]
+    assert make().to_pyval() == expected
+
+
+@pytest.mark.parametrize("i", range(len(NOT_DONE)))
+def test_ops_refuse(i: int) -> None:
+    make, text = NOT_DONE[i]
+    with pytest.raises(ValueError, match=text):
+        make()
+
+
+def test_ops_on_the_shape() -> None:
+    assert fg.zeros_like(TWO).to_list() == [[0.0], [0.0, 0.0]] and fg.zeros_like(TWO).dtype is fg.float32
+    assert fg.ones_like(ONE, fg.int32).numpy().tolist() == [1, 1]
+    assert fg.shape(TWO, fg.int64).static_lengths() == [2, (1, 2)]
+    assert fg.size(TWO).numpy() == 3 and fg.rank(TWO).numpy() == 2
+    assert fg.expand_dims(TWO, 1).shape.as_list() == [2, 1, None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ def numbers(x: Any) -> Any:
 
 
 X = [[1.0, 2.0], [3.0, 4.0]]
+PIXELS = np.arange(50, dtype=np.float32).reshape(1, 5, 10, 1)
+BATCH = fg.Variable([[1, 2], [3, 4]])
 CALLS: list[tuple[Any, Any]] = [
     (lambda: v1.reduce_sum(X, 1, True), [[3.0], [7.0]]),
     (lambda: v1.reduce_max(X, reduction_indices=[0]), [3.0, 4.0]),
@@ -53,6 +56,18 @@ CALLS: list[tuple[Any, Any]] = [
     (lambda: v1.losses.cosine_distance([[1.0, 0.0]], [[1.0, 0.0]], dim=1), 0.0),
     (lambda: v1.losses.compute_weighted_loss([1.0, 2.0], 2.0, reduction="weighted_sum"), 6.0),
     (lambda: v1.losses.hinge_loss([1.0, 0.0], [0.5, 0.5]), 1.0),
+    (lambda: v1.sparse_reduce_max_sparse(fg.sparse.from_dense([[1, 2], [0, 3]]), 1).values, [2, 3]),
+    (lambda: v1.sparse_matmul([[1.0, 2.0]], [[3.0], [4.0]]), [[11.0]]),
+    (lambda: v1.space_to_depth(np.ones([1, 2, 2, 1], "f"), 2, None, "NHWC"), [[[[1.0, 1.0, 1.0, 1.0]]]]),
+    (lambda: v1.batch_scatter_update(BATCH, [[0], [1]], [[9], [8]]), [[9, 2], [3, 8]]),
+    (lambda: v1.spectral.irfft([1 + 0j, 2], [2]), [1.5, -0.5]),
+    (lambda: v1.rsqrt(4.0), 0.5),
+    (lambda: v1.trace(X), 5.0),
+    (lambda: v1.nn.fractional_max_pool(np.ones([1, 6, 6, 1], "f"), [1.0, 2.0, 2.0, 1.0])[1], [0, 2, 4, 6]),
+    (lambda: v1.image.extract_glimpse(PIXELS, [3, 4], [[0.2, -0.1]])[0, :, 0, 0], [12.0, 22.0, 32.0]),
+    (lambda: v1.image.extract_glimpse(PIXELS, [2, 3], [[2.0, 5.0]], False, False)[0, 0, :, 0], [13.0, 14.0, 15.0]),
+    (lambda: v1.image.resize_image_with_pad(PIXELS[0, :3, :4], 4, 9, 1)[3, :, 0],
+     [0.0, 20.0, 20.0, 21.0, 22.0, 23.0, 0.0, 0.0, 0.0]),
     (lambda: v1.losses.mean_pairwise_squared_error([[0.0, 0.0]], [[1.0, 3.0]]), 4.0),
 ]  # fmt: skip
 
@@ -62,6 +77,93 @@ def test_calls(i: int) -> None:
     call, expected = CALLS[i]
     assert numbers(call()) == expected
     assert numbers(fg.function(call)()) == expected
+
+
+RATES: list[tuple[Any, list[float]]] = [
+    (lambda s: v1.train.exponential_decay(0.1, s, 5, 0.5), [0.1, 0.06597540, 0.03789291, 0.003125]),
+    (lambda s: v1.train.exponential_decay(0.1, s, 5, 0.5, True), [0.1, 0.1, 0.05, 0.003125]),
+    (lambda s: v1.train.natural_exp_decay(0.1, s, 5, 0.5), [0.1, 0.07408182, 0.04965853, 0.00820850]),
+    (lambda s: v1.train.inverse_time_decay(0.1, s, 5, 0.5), [0.1, 0.07692308, 0.05882353, 0.02857143]),
+    (lambda s: v1.train.polynomial_decay(0.1, s, 5, 0.01, 2.0), [0.1, 0.0244, 0.01, 0.01]),
+    (lambda s: v1.train.polynomial_decay(0.1, s, 5, 0.01, 2.0, cycle=True), [0.1, 0.0244, 0.0181, 0.01]),
+    (lambda s: v1.train.cosine_decay(0.1, s, 10, 0.3), [0.1, 0.08557248, 0.04442752, 0.03]),
+    (lambda s: v1.train.cosine_decay_restarts(0.1, s, 4), [0.1, 0.01464466, 0.06913417, 0.00842652]),
+    (lambda s: v1.train.cosine_decay_restarts(0.1, s, 4, 1.0, 0.9, 0.1), [0.1, 0.0231802, 0.02186218, 0.05082519]),
+    (lambda s: v1.train.linear_cosine_decay(0.1, s, 10, 1.5, 0.2, 0.01), [0.121, 0.00320245, 0.04977642, 0.001]),
+    (lambda s: v1.train.noisy_linear_cosine_decay(0.1, s, 10, 0.0), [0.1001, 0.05567248, 0.00628322, 0.0001]),
+    (lambda s: v1.train.piecewise_constant(s, [3, 10], [1.0, 0.5, 0.1]), [1.0, 1.0, 0.5, 0.1]),
+]
+
+
+@pytest.mark.parametrize("i", range(len(RATES)))
+def test_rates_that_fall_are_asked_later_or_in_graphs(i: int) -> None:
+    make, expected = RATES[i]
+    step, compiled = fg.Variable(0), fg.function(make)
+    rate = make(step)
+    for now, wanted in zip([0, 3, 7, 25], expected, strict=True):
+        step.assign(now)
+        assert float(rate()) == pytest.approx(wanted, rel=1e-5)
+        assert float(compiled(fg.constant(now))) == pytest.approx(wanted, rel=1e-5)
+
+
+def test_rates_refuse() -> None:
+    with pytest.raises(ValueError, match=r"global_step is required for cosine_decay"):
+        v1.train.cosine_decay(0.1, None, 10)
+    with pytest.raises(ValueError, match="1 less than the length of values"):
+        v1.train.piecewise_constant(1, [3], [1.0])
+
+
+def test_paths_of_which_neighbours_are_one() -> None:
+    scores = np.log(np.array([[[0.1, 0.8, 0.1]], [[0.1, 0.2, 0.7]], [[0.1, 0.8, 0.1]]], "f"))
+    plain, merged = (v1.nn.ctc_beam_search_decoder(scores, [3], merge_repeated=merge) for merge in (False, True))
+    assert numbers(plain[0][0].values) == [1, 1] and numbers(merged[0][0].values) == [1]
+    assert numbers(merged[0][0].dense_shape) == [1, 1] and numbers(merged[1]) == numbers(plain[1])
+
+
+def test_values_specs_and_messages() -> None:
+    value = v1.ragged.constant_value([[1, 2], [3]])
+    assert str(value) == "<tf.RaggedTensorValue [[1, 2], [3]]>" and value.row_splits.tolist() == [0, 2, 3]
+    assert v1.ragged.constant_value([[1.5]]).dtype == np.float64  # as NumPy has it
+    assert v1.ragged.constant_value([[1.5]], fg.float32).dtype == np.float32
+    structures = v1.data.experimental
+    assert structures.TensorStructure(fg.int32, [2]) == fg.TensorSpec([2], fg.int32)
+    assert structures.RaggedTensorStructure(fg.int32, [2, None], 1) == fg.RaggedTensorSpec([2, None], fg.int32, 1)
+    slices = fg.IndexedSlices(fg.constant([1.0]), fg.constant([0]))
+    assert v1.convert_to_tensor_or_indexed_slices(slices) is slices
+    with pytest.raises(ValueError, match="conversion requested dtype int32"):
+        v1.convert_to_tensor_or_indexed_slices(slices, fg.int32)
+    graph_def = v1.GraphDef()
+    made = fg.function(lambda x: x + 1).get_concrete_function(fg.TensorSpec([], fg.float32, "x"))
+    graph_def.ParseFromString(made.graph.as_graph_def().SerializeToString())
+    wrapped = v1.wrap_function(lambda: fg.graph_util.import_graph_def(graph_def, name=""), [])
+    last = next(node.name for node in graph_def.node if node.op.startswith("Add"))
+    assert numbers(wrapped.prune("x:0", f"{last}:0")(fg.constant(2.0))) == 3.0
+    with fg.Graph().as_default():
+        placed = v1.ragged.placeholder(fg.float32, 2, [3])
+        assert placed.shape.as_list() == [None, None, None, 3]
+
+
+def exported() -> list[str]:
+    """The names of tf.compat.v1."""
+    found, space = [], ""
+    for line in (Path(__file__).parent / "v1_exported.txt").read_text(encoding="utf-8").splitlines()[1:]:
+        head, colon, rest = line.partition(":")
+        space, rest = (head, rest) if colon else (space, line)
+        found += [f"{space}.{name}".lstrip(".") for name in rest.split()]
+    return found
+
+
+def test_every_exported_name_is_there_or_says_what_to_use() -> None:
+    silent, helpless = [], []
+    for name in exported():
+        try:
+            operator.attrgetter(name)(v1)
+        except fg.errors.NotBuiltError as error:
+            if "names of TensorFlow 2" in str(error) or "no near substitute" in str(error):
+                helpless.append(name)
+        except AttributeError:
+            silent.append(name)
+    assert silent == [] and helpless == []
 
 
 def test_iterators_that_begin_again() -> None:
