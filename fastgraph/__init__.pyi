@@ -706,7 +706,7 @@ def histogram_fixed_width_bins(values: TensorLike, value_range: TensorLike, nbin
 
     Raises: InvalidArgumentError for a range that does not rise, no bins, or values that are not real. Source:
     tf.histogram_fixed_width_bins."""
-def identity(input: TensorLike, name: builtins.str | None = None) -> Tensor:
+def identity(input: Any, name: str | None = None) -> Tensor:
     """The input itself. t[*s] -> t[*s]. Source: tf.identity.
 
     Args:
@@ -1361,7 +1361,7 @@ def stack(values: TensorLike | Iterable[TensorLike], axis: TensorLike = 0, name:
         TensorShape([3, 2])
 
     Source: tf.stack."""
-def stop_gradient(input: TensorLike, name: builtins.str | None = None) -> Tensor:
+def stop_gradient(input: Any, name: str | None = None) -> Tensor:
     """The input, through which no gradient flows. t[*s] -> t[*s]. Source: tf.stop_gradient.
 
     Args:

@@ -15,13 +15,12 @@ from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.row_splits import along
 from fastgraph.composites.structured_tensor import StructuredTensor as StructuredTensor
 from fastgraph.core.api_dispatch import dispatch_for_api
-from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DTypeLike, float32, int32
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.creation import fill, range_
-from fastgraph.ops.elementwise import cast, identity, ones_like, zeros_like
+from fastgraph.ops.elementwise import cast, ones_like, zeros_like
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims, rank, shape, size
@@ -95,11 +94,6 @@ def _shuffle(value: Any, seed: TensorLike | None = None, name: str | None = None
     if value.rank == 0:
         raise ValueError("Cannot shuffle a scalar StructuredTensor")
     return gather(value, shuffle(range_(value.nrows()), seed))
-
-
-@dispatch_for_api(identity, {"input": StructuredTensor})
-def _identity(input: Any, name: str | None = None) -> Any:
-    return nesting.map_structure(identity, input, expand_composites=True)
 
 
 @dispatch_for_api(zeros_like, {"input": StructuredTensor})

@@ -68,6 +68,7 @@ cdef class Primitive:
     cdef readonly tuple shape_inputs
     cdef readonly object step
     cdef readonly str family
+    cdef readonly bint of_parts         # gives what it is given: of a composite, made of what its parts give
     cdef readonly dict extra            # samples, error_samples, domain, reason, ...
     cdef public object plan             # the tape's own: what it worked out about this op's rules
     # worked out from the above, for bind:

@@ -195,6 +195,7 @@ cdef class Primitive:
         self.shape_inputs = tuple(shape_inputs)
         self.step = step
         self.family = family
+        self.of_parts = bool(extra.pop("of_parts", False))
         self.extra = extra
         self.plan = None
         self.shortcut = _shortcuts.get((name, self.attrs), 0)

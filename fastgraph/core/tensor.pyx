@@ -34,6 +34,8 @@ import numpy as np
 import fastgraph.core.base.dtype as _dtype
 import fastgraph.core.op_errors as op_errors
 from fastgraph.errors import FailedPreconditionError, InvalidArgumentError, OpError, ResourceExhaustedError
+from fastgraph.core.base import nesting
+from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.deferred_signals import Untraced
 from fastgraph.core.base.shapes import Aval, TensorShape
 

@@ -197,6 +197,8 @@ cdef tuple _convert_inputs(Primitive prim, tuple inputs):
                 return None
         elif isinstance(value, Cell):
             continue
+        elif prim.of_parts and isinstance(value, CompositeTensor):
+            return None
         elif _is_lazy_tensor(value):
             value = converted[i] = value.__fg_tensor__(None)
             if not isinstance(value, Tensor):
@@ -568,6 +570,11 @@ cdef object _run_converted(Primitive prim, tuple given, tuple inputs, dict attrs
         raise op_errors.unnamed(error, prim, given)
 
 
+def _bind_parts(Primitive prim, value, dict attrs):
+    """Apply an op that gives what it is given to each part of a composite that says nothing of ops itself."""
+    return nesting.map_structure(lambda part: bind(prim, (part,), attrs), value, expand_composites=True)
+
+
 cpdef object bind(Primitive prim, tuple inputs, dict attrs):
     """Apply the op `prim` to `inputs`: the only place where that is done.
 
@@ -585,6 +592,8 @@ cpdef object bind(Primitive prim, tuple inputs, dict attrs):
                 return value.__fg_bind__(prim, given, attrs)
             if class_has(value, "__fg_defer__"):
                 return value.__fg_defer__(prim, given, attrs)
+            if prim.of_parts and isinstance(value, CompositeTensor):
+                return _bind_parts(prim, value, attrs)
     if state.trace is not None:
         outputs = state.trace.bind(prim, inputs, attrs)
     elif inputs is given:

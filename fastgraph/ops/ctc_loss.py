@@ -19,7 +19,7 @@ from fastgraph.core.native import array_kernels
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor, class_has, current_trace
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes, static_int
-from fastgraph.ops.elementwise import cast, clip_by_value, identity_p
+from fastgraph.ops.elementwise import cast, clip_by_value, identity
 from fastgraph.ops.families import Array, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.movement import expand_dims_p, transpose_p
@@ -234,7 +234,7 @@ def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> list[Tenso
     which = op("gather")(number, first, axis=1, batch_dims=1)
     taken = op("logical_and")(expand_dims_p(new, axes=(2,)), op("equal")(expand_dims_p(number, axes=(2,)), places))
     found = op("where")(taken, expand_dims_p(cast(x, "int64"), axes=(2,)), as_tensor(0, as_dtype("int64")))
-    return [op("reduce_sum")(found, 1), named(name, identity_p, which)]
+    return [op("reduce_sum")(found, 1), named(name, identity, which)]
 
 
 _LAST = 2**31 - 1

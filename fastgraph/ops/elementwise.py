@@ -5,20 +5,17 @@ Rule: a body is the NumPy oracle of its `expr`; both give TensorFlow's result fo
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base import nesting
-from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import STORED, DType, DTypeLike, as_dtype, string
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.native import array_kernels
 from fastgraph.core.op_errors import is_of_memory, message_name
 from fastgraph.core.tape.indexed_slices import IndexedSlices
-from fastgraph.core.tensor import Tensor, bind, class_has, current_trace, quick_cast, quick_clip
+from fastgraph.core.tensor import Tensor, bind, current_trace, quick_cast, quick_clip
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
 from fastgraph.ops.arguments import as_tensor, named, no_layout
 from fastgraph.ops.comparison import greater_equal, less_equal, not_equal_p
@@ -345,27 +342,8 @@ def ones_like_p(x: Array) -> Any:
 # ---- identity, casts ------------------------------------------------------------------------------------------------
 
 
-@elementwise(expr="input", dtypes="any", vjp=dict(input=lambda dy: dy))
-def identity_p(input: Array) -> Any:
-    """The input itself. t[*s] -> t[*s]."""
-    return input
-
-
-@elementwise(expr="input", dtypes="any")
-def stop_gradient_p(input: Array) -> Any:
-    """The input, through which no gradient flows. t[*s] -> t[*s]."""
-    return input
-
-
-def _in_parts(op: Callable[[Any], Any], input: Any, name: str | None) -> Any:
-    """Apply an op that keeps what it is given: to each part of a composite that says nothing of ops itself."""
-    if isinstance(input, CompositeTensor) and not class_has(input, "__fg_bind__"):
-        return nesting.map_structure(lambda part: _in_parts(op, part, name), input, expand_composites=True)
-    return op(input) if name is None else named(name, op, input)
-
-
-@public("identity")
-def identity(input: TensorLike, name: str | None = None) -> Any:
+@elementwise("identity", expr="input", dtypes="any", vjp=dict(input=lambda dy: dy), of_parts=True)
+def identity(input: Array) -> Any:
     """The input itself. t[*s] -> t[*s]. Source: tf.identity.
 
     Args:
@@ -377,13 +355,11 @@ def identity(input: TensorLike, name: str | None = None) -> Any:
         >>> v.assign(2.0).numpy(), before.numpy()
         (np.float32(2.0), np.float32(1.0))
     """
-    if name is None and isinstance(input, Tensor):
-        return identity_p(input)
-    return _in_parts(identity_p, input, name)
+    return input
 
 
-@public("stop_gradient")
-def stop_gradient(input: TensorLike, name: str | None = None) -> Any:
+@elementwise("stop_gradient", expr="input", dtypes="any", of_parts=True)
+def stop_gradient(input: Array) -> Any:
     """The input, through which no gradient flows. t[*s] -> t[*s]. Source: tf.stop_gradient.
 
     Args:
@@ -396,9 +372,7 @@ def stop_gradient(input: TensorLike, name: str | None = None) -> Any:
         >>> float(tape.gradient(y, x))
         3.0
     """
-    if name is None and isinstance(input, Tensor):
-        return stop_gradient_p(input)
-    return _in_parts(stop_gradient_p, input, name)
+    return input
 
 
 @elementwise(

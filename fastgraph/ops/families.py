@@ -200,6 +200,7 @@ def define(
     domain: tuple[float, float] | None = None,
     reason: str | None = None,
     family: str = "",
+    of_parts: bool = False,
     node_name: str = "",
 ) -> Callable[..., Any]:
     """Register `body` as a primitive and return the function that applies it.
@@ -207,7 +208,7 @@ def define(
     The body's positional parameters are the inputs (`*values`: any number), its keyword-only ones the attributes. The
     primitive is called as the function, without a trailing `_p`; `op` is what TensorFlow calls it, if not the same in
     CamelCase. With `public` names the function returned also takes `name=None`. `node_name` is what errors call an op
-    that was given no name.
+    that was given no name. `of_parts`: a composite that says nothing of ops itself becomes one of the parts' results.
     """
     names, attrs, variadic = _parameters(body)
     if isinstance(dtypes, str):
@@ -235,6 +236,7 @@ def define(
         shape_inputs=shape_inputs,
         step=step,
         family=family,
+        of_parts=of_parts,
         samples=samples,
         error_samples=error_samples,
         domain=domain,

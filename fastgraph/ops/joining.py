@@ -16,7 +16,7 @@ from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace, equa
 from fastgraph.ops.arguments import as_tensor, extents, named, of_dtypes, preferred, static_int, whole
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.deferred_calls import late
-from fastgraph.ops.elementwise import identity, identity_p, select
+from fastgraph.ops.elementwise import identity, select
 from fastgraph.ops.families import Array, elementwise, invalid, lower_elementwise, misuse, public, shape_text
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.joining_primitives import UNEVEN, concat_p, split_p, stack_p, unstack_p
@@ -70,7 +70,7 @@ def concat(values: TensorLike | Iterable[TensorLike], axis: TensorLike, name: st
     if len(values) == 1:
         if type(axis) is not int:  # here the axis says nothing, and is looked at as TensorFlow does
             as_tensor(axis, int32).shape.assert_has_rank(0)
-        return named(None, identity_p, values[0])
+        return named(None, identity, values[0])
     if name == "concat":
         return bind(_CONCAT, tuple(values), {"axis": along})
     return named(name, concat_p, *values, axis=along)
