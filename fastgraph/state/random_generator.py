@@ -136,6 +136,7 @@ class Generator(AutoTrackable):
     def __init__(
         self, copy_from: Generator | None = None, state: Any = None, alg: Algorithm | TensorLike | None = None
     ) -> None:
+        self._is_shared_out = replicas.strategy() is not None  # each replica then has a key of its own
         if copy_from is not None:
             if alg is not None or state is not None:
                 raise AssertionError("Generator takes either copy_from or state and alg")
@@ -215,9 +216,10 @@ class Generator(AutoTrackable):
         if self._alg == Algorithm.THREEFRY.value:
             raise no_threefry()
         replica, copies = replicas.current(), self._state_var._copies
-        if copies and replica is not None and replica.context is not None:
-            is_shared = len(copies) < len(replica.context.strategy._own)
-            return _OfReplica(self._state_var.__fg_cell__, replica.context, is_shared)
+        context = replicas.scopes.stack[-1][1] if self._is_shared_out and replicas.scopes.stack else None
+        if context is not None and (replica is None or not replica.updates):
+            is_shared = 0 < len(copies) < len(context.strategy._own)
+            return _OfReplica(self._state_var.__fg_cell__, context, is_shared)
         if len(copies) > 1 and replica is None:
             return _OfAll(copies)
         return Held(self._state_var.__fg_cell__)

@@ -333,13 +333,16 @@ def test_a_generator_asked_between_replicas_goes_on_for_all_of_them(strategy: An
 
 def test_replicas_with_variables_in_one_place_draw_what_mirrored_ones_draw(strategy: Any) -> None:
     found = []
-    for each in (strategy, fg.distribute.experimental.CentralStorageStrategy(TWO)):
+    alone = fg.distribute.OneDeviceStrategy(TWO[0])
+    for each in (strategy, fg.distribute.experimental.CentralStorageStrategy(TWO), alone):
         with each.scope():
             generator = fg.random.Generator.from_seed(1)
         for run in (each.run, lambda f, each=each: each.run(fg.function(f))):
-            found.append([part.numpy().tolist() for part in run(lambda own=generator: own.uniform([3])).values])
-        found.append(generator.state.values[0].numpy().tolist())
-    assert found[:3] == found[3:] and found[0] != found[1] and found[0][0] != found[0][1]
+            drawn = each.experimental_local_results(run(lambda own=generator: own.uniform([3])))
+            found.append([part.numpy().tolist() for part in drawn])
+        found.append(each.experimental_local_results(generator.state)[0].numpy().tolist())
+    assert found[:3] == found[3:6] and found[0] != found[1] and found[0][0] != found[0][1]
+    assert found[6:] == [found[0][:1], found[1][:1], found[2]]  # what the first of several draws, the only one draws
 
 
 def test_replicas_that_give_different_structures_are_an_error(strategy: Any) -> None:
