@@ -25,7 +25,7 @@ from fastgraph.state.distributed import select, wrapped
 Args = Sequence[Any]
 Named = Mapping[str, Any] | None
 
-outside: Any = None  #: The default strategy, which strategy.py makes.
+outside: Any = None  #: The context of the default strategy, which strategy.py makes.
 
 
 class InputContext:
@@ -161,11 +161,11 @@ class ReplicaContext:
 
         Raises NotImplementedError for IndexedSlices.
         """
+        if any(isinstance(leaf, IndexedSlices) for leaf in nesting.flatten(value)):
+            raise NotImplementedError("all_gather does not support IndexedSlices")
         if self.num_replicas_in_sync == 1:
             return value
         mine, flat = self._replica_id, flat_tensors(value)
-        if any(isinstance(leaf, IndexedSlices) for leaf in flat):
-            raise NotImplementedError("all_gather does not support IndexedSlices")
 
         def joined(*tensors: Any) -> Any:
             def both(strategy: Any, *all_: Any) -> Any:
@@ -197,7 +197,7 @@ def get_replica_context() -> ReplicaContext | None:
     if not replicas.scopes.stack:
         if outside is None:
             from fastgraph.replication import strategy  # noqa: F401 - which makes it
-        return ReplicaContext(outside)
+        return outside  # type: ignore[no-any-return]
     found: ReplicaContext | None = replicas.scopes.stack[-1][1]
     return found
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from fastgraph.composites import sparse_ops
@@ -18,6 +18,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
+from fastgraph.core.devices import device
 from fastgraph.core.tensor import Tensor, class_has, current_trace
 from fastgraph.data import sharding, transformations
 from fastgraph.data.element_specs import flat, packed
@@ -27,20 +28,23 @@ from fastgraph.data.options import AutoShardPolicy
 from fastgraph.data.sources import INFINITE
 from fastgraph.errors import InvalidArgumentError, NotBuiltError
 from fastgraph.ops.comparison import logical_and
-from fastgraph.ops.elementwise import cast, zeros_like
+from fastgraph.ops.creation import zeros
+from fastgraph.ops.elementwise import cast, identity, zeros_like
 from fastgraph.ops.elementwise import minimum as minimum_op
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import shape
+from fastgraph.ops.reduction import reduce_any
 from fastgraph.staging import autograph
 from fastgraph.state.distributed import DistributedValues, PerReplica, PerReplicaSpec
 
 
 class Sharing(enum.Enum):
-    """Ways to share elements out: cut into parts; one for each replica; one for each, stacked by `batch`."""
+    """Ways to share elements out: cut into parts; one for each replica; stacked by `batch`; of a dataset of its own."""
 
     PARTS = 0
     EACH = 1
     STACKED = 2
+    OWN = 3
 
 
 def one_each(dataset: Any, n: int) -> tuple[Any, Sharing]:
@@ -49,7 +53,7 @@ def one_each(dataset: Any, n: int) -> tuple[Any, Sharing]:
     Where elements may have any number of rows, a replica gets none in an incomplete turn.
     """
     specs = nesting.flatten(dataset.element_spec)
-    if n > 1 and all(isinstance(spec, TensorSpec) and spec.shape.is_fully_defined() for spec in specs):
+    if n > 1 and _is_fixed(specs):
         return dataset.batch(n, drop_remainder=True), Sharing.STACKED
     return dataset, Sharing.EACH
 
@@ -103,6 +107,43 @@ class InputOptions(NamedTuple):
     experimental_per_replica_buffer_size: int = 1
 
 
+def is_per_replica(options: InputOptions | None) -> bool:
+    """Return whether replicas have datasets of their own. Raises ValueError for options that exclude each other."""
+    found = options is not None and options.experimental_replication_mode is InputReplicationMode.PER_REPLICA
+    on_device = options is not None and options.experimental_place_dataset_on_device
+    if on_device and (not found or options.experimental_fetch_to_device):  # type: ignore[union-attr]
+        raise ValueError(
+            "`experimental_place_dataset_on_device` can not be set to True when experimental_fetch_to_device is True "
+            "or replication mode is set to `InputReplicationMode.PER_WORKER`"
+        )
+    return found
+
+
+def _is_fixed(specs: Sequence[Any]) -> bool:
+    """Return whether elements have as many rows as they say, so that none can have no rows."""
+    return all(isinstance(spec, TensorSpec) and spec.shape.is_fully_defined() for spec in specs)
+
+
+def side_by_side(datasets: Sequence[Any]) -> Any:
+    """Return a dataset of tuples: an element of each of some datasets of one kind.
+
+    Where elements may have any number of rows, those of a dataset that has ended have none, until all have.
+    """
+    together, spec = type(datasets[0]).zip, datasets[0].element_spec
+    leaves = nesting.flatten(spec)
+    if _is_fixed(leaves) or not all(isinstance(leaf, TensorSpec) and leaf.shape.rank for leaf in leaves):
+        return together(tuple(datasets))
+    nothing = [zeros([0, *(n or 0 for n in leaf.shape[1:])], leaf.dtype) for leaf in leaves]
+
+    def lasting(dataset: Any) -> Any:
+        end = type(dataset).from_tensors((False, nesting.pack_sequence_as(spec, nothing))).repeat()
+        return dataset.map(lambda *element: (True, element if len(element) > 1 else element[0])).concatenate(end)
+
+    whole = together(tuple(lasting(dataset) for dataset in datasets))
+    lasts = whole.take_while(lambda *rows: reduce_any([goes_on for goes_on, _ in rows]))
+    return lasts.map(lambda *rows: tuple(element for _, element in rows))
+
+
 class RunOptions(NamedTuple):
     """Options of `Strategy.run`, of TPUs: without effect. Source: tf.distribute.RunOptions."""
 
@@ -129,10 +170,24 @@ def _rows_of(sparse: SparseTensor, begin: Any, end: Any) -> SparseTensor:
     return with_shape(found.indices, found.values, found.dense_shape, TensorShape([None]).concatenate(sparse.shape[1:]))
 
 
-def parts_of(batch: Any, n: int, own: range) -> Any:
+def _on_each(strategy: Any, of: Callable[[int], Any]) -> PerReplica:
+    """Return what `of` gives for the number of each of this process's replicas, made on its device."""
+    found = []
+    for index, place in zip(strategy._own, strategy._devices, strict=True):
+        with device(place):
+            found.append(of(index))
+    return PerReplica(found)
+
+
+def _moved(leaf: Any) -> Any:
+    """Return a tensor where the device is that this is on; others stay."""
+    return identity(leaf) if isinstance(leaf, Tensor) else leaf
+
+
+def parts_of(batch: Any, strategy: Any) -> Any:
     """Return a structure of tensors [rows, *s] as one of PerReplica values: parts of equal length while rows last.
 
-    own: which of the `n` replicas are this process's. What is PerReplica already stays.
+    They are of the replicas of this process, on their devices. What is PerReplica already stays.
     """
     leaves = [leaf for leaf in nesting.flatten(batch) if leaf is not None]
     if not leaves or isinstance(leaves[0], DistributedValues):
@@ -141,6 +196,7 @@ def parts_of(batch: Any, n: int, own: range) -> Any:
     rows: Any = first.shape[0] if first.shape.rank else None
     if rows is None:
         rows = _extents(first)[0]
+    n = strategy.num_replicas_in_sync
     part = (rows + (n - 1)) // n
     ends = [_least(i * part, rows) for i in range(n + 1)]
 
@@ -148,8 +204,8 @@ def parts_of(batch: Any, n: int, own: range) -> Any:
         if leaf is None:
             return None
         if isinstance(leaf, SparseTensor):
-            return PerReplica([_rows_of(leaf, ends[i], ends[i + 1]) for i in own])
-        return PerReplica([leaf[ends[i] : ends[i + 1]] for i in own])
+            return _on_each(strategy, lambda i: _rows_of(leaf, ends[i], ends[i + 1]))
+        return _on_each(strategy, lambda i: leaf[ends[i] : ends[i + 1]])
 
     return nesting.map_structure(cut, batch)
 
@@ -172,6 +228,8 @@ def _spec_of(spec: Any, strategy: Any, how: Sharing) -> Any:
                 leaf = TensorSpec(part, leaf.dtype, leaf.name)
         return PerReplicaSpec(*[leaf] * len(strategy._own))
 
+    if how is Sharing.OWN:
+        return nesting.map_structure(PerReplicaSpec, *spec)
     return nesting.map_structure(one, spec)
 
 
@@ -283,19 +341,23 @@ class DistributedIterator(SteppedIterator):
             return has_value
         total = self._strategy.extended.total([cast(has_value, "int32")])
         specs = nesting.flatten(self._inner.element_spec)
-        fixed = all(isinstance(spec, TensorSpec) and spec.shape.is_fully_defined() for spec in specs)
-        return total >= (self._strategy.num_replicas_in_sync if fixed else 1)
+        return total >= (self._strategy.num_replicas_in_sync if _is_fixed(specs) else 1)
 
     def _completed(self, first: Any) -> Any:
         """The parts of the replicas, of which `first` is the first element."""
         spec, own = self._inner.element_spec, self._strategy._own
         if self._how is Sharing.STACKED:
-            return nesting.map_structure(lambda leaf: PerReplica([leaf[i] for i in range(len(own))]), first)
+            return nesting.map_structure(lambda leaf: _on_each(self._strategy, lambda i: leaf[i - own[0]]), first)
         if self._how is Sharing.PARTS:
-            return parts_of(first, self._strategy.num_replicas_in_sync, own)
-        others = [self._inner.get_next_as_optional()._components for _ in own[1:]]
-        elements = [first, *(packed(spec, components) for components in others)]
-        return nesting.map_structure(lambda *leaves: PerReplica(leaves), *elements)
+            return parts_of(first, self._strategy)
+        if self._how is Sharing.OWN:
+            elements = first
+        else:
+            others = [self._inner.get_next_as_optional()._components for _ in own[1:]]
+            elements = [first, *(packed(spec, components) for components in others)]
+        return nesting.map_structure(
+            lambda *leaves: _on_each(self._strategy, lambda i: _moved(leaves[i - own[0]])), *elements
+        )
 
     def get_next_as_optional(self) -> Optional:
         """Return the next element as an Optional, an empty one after the last."""
@@ -314,6 +376,34 @@ class DistributedIterator(SteppedIterator):
             lambda: self._goes_on(has_next()),
             lambda: self._completed(packed(spec, inner.get_next_as_optional()._components)),
         )
+
+
+class RestartedIterator:
+    """An iterator over what replicas share that `initialize` begins anew, as programs of TensorFlow 1 have it."""
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
+        self.initialize()
+
+    def initialize(self) -> list[Any]:
+        """Begin with the first element. Returns what is to be run for it: nothing."""
+        self._iterator = iter(self._dataset)
+        return []
+
+    initializer = property(initialize, doc="What is to be run to begin with the first element: nothing, it is done.")
+
+    def get_next(self, name: str | None = None) -> Any:
+        """Return the next element. Raises OutOfRangeError after the last."""
+        return self._iterator.get_next()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._iterator, name)
+
+    def __iter__(self) -> Any:
+        return self._iterator
+
+    def __next__(self) -> Any:
+        return next(self._iterator)
 
 
 def _numbered(elements: DistributedDataset | DistributedIterator, start: int = 0) -> Any:

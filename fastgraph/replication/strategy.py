@@ -20,6 +20,7 @@ from fastgraph.core.tensor import Tensor, current_trace, init_scope
 from fastgraph.errors import NotBuiltError
 from fastgraph.ops.joining import split
 from fastgraph.ops.movement import shape
+from fastgraph.ops.no_op import group
 from fastgraph.replication import contexts
 from fastgraph.replication.contexts import (
     Args,
@@ -31,7 +32,17 @@ from fastgraph.replication.contexts import (
     get_replica_context,
     merge,
 )
-from fastgraph.replication.input import DistributedDataset, Sharing, one_each, own_part, parts_of
+from fastgraph.replication.input import (
+    DistributedDataset,
+    InputReplicationMode,
+    RestartedIterator,
+    Sharing,
+    is_per_replica,
+    one_each,
+    own_part,
+    parts_of,
+    side_by_side,
+)
 from fastgraph.replication.reductions import (
     CrossDeviceOps,
     ReduceOp,
@@ -50,6 +61,7 @@ from fastgraph.state.distributed import (
     AggregatingVariable,
     DistributedVariable,
     PerReplica,
+    assert_alike,
     distributed,
     regroup,
     select,
@@ -57,6 +69,7 @@ from fastgraph.state.distributed import (
 )
 from fastgraph.state.variable import Variable, VariableAggregation, variable_creator_scope
 
+_PER_WORKER = InputReplicationMode.PER_WORKER
 #: The difference between names of Variables that are one: a number at the end of a part.
 _NUMBER = re.compile(r"_\d+(?=/|$)")
 
@@ -351,9 +364,12 @@ class Strategy:
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
         """Return a dataset of PerReplica elements: each batch of `dataset`, shared out among the replicas.
 
-        Raises NotBuiltError for InputOptions that ask for a dataset on each replica.
+        Raises NotImplementedError for InputOptions that ask for a dataset of each replica.
         """
-        _check_options(options)
+        if is_per_replica(options):
+            raise NotImplementedError(
+                "InputReplicationMode.PER_REPLICA is only supported in `distribute_datasets_from_function`."
+            )
         if self.num_replicas_in_sync == 1:
             return dataset
         n = self.num_replicas_in_sync // len(self._own)
@@ -363,10 +379,13 @@ class Strategy:
     def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
         """Return a dataset of PerReplica elements: one after the other, each for a replica.
 
-        dataset_fn: called with an InputContext it gives a dataset of batches that are one replica's.
+        dataset_fn: called with an InputContext it gives a dataset of batches that are one replica's; called once, or
+        with InputOptions of PER_REPLICA for each replica, whose dataset it gives.
         """
-        _check_options(options)
         n = self.num_replicas_in_sync
+        if is_per_replica(options) and len(self._own) > 1:
+            datasets = [dataset_fn(InputContext(n, index, n)) for index in self._own]
+            return DistributedDataset(side_by_side(datasets), self, Sharing.OWN)
         dataset = dataset_fn(InputContext(n // len(self._own), self._own[0] // len(self._own), n))
         if n == 1:
             return dataset
@@ -376,11 +395,15 @@ class Strategy:
     experimental_distribute_datasets_from_function = distribute_datasets_from_function
 
     def experimental_distribute_values_from_function(self, value_fn: Callable[[ValueContext], Any]) -> Any:
-        """Return what `value_fn(ValueContext)` gives for each replica, as one structure of PerReplica values."""
+        """Return what `value_fn(ValueContext)` gives for each replica, as one structure of PerReplica values.
+
+        Raises AssertionError where the structures differ.
+        """
         n = self.num_replicas_in_sync
         rows = [value_fn(ValueContext(index, n)) for index in self._own]
         if n == 1:
             return rows[0]
+        assert_alike(rows)
         return nesting.map_structure(
             lambda *leaves: PerReplica(leaves) if any(leaf is not None for leaf in leaves) else None, *rows
         )
@@ -399,19 +422,37 @@ class Strategy:
 
     unwrap = _local_results = experimental_local_results
 
+    # For programs of TensorFlow 1: TensorFlow's classes still have these.
+
+    def make_dataset_iterator(self, dataset: Any) -> RestartedIterator:
+        """Return an iterator over a dataset, each batch shared out among the replicas; `initialize` begins it anew."""
+        return RestartedIterator(self.experimental_distribute_dataset(dataset))
+
+    def make_input_fn_iterator(
+        self, input_fn: Callable[[InputContext], Any], replication_mode: InputReplicationMode = _PER_WORKER
+    ) -> RestartedIterator:
+        """Return an iterator over what `input_fn` gives, as `distribute_datasets_from_function`.
+
+        Raises ValueError for another replication mode than PER_WORKER.
+        """
+        if replication_mode is not _PER_WORKER:
+            raise ValueError(f"Input replication mode not supported: {replication_mode!r}")
+        return RestartedIterator(self.distribute_datasets_from_function(input_fn))
+
+    def experimental_run(self, fn: Callable[..., Any], input_iterator: Any = None) -> Any:
+        """Return what `run` gives of `fn` with the next element of an iterator, or with nothing."""
+        with self.scope():
+            return self.run(fn, () if input_iterator is None else (input_iterator.get_next(),))
+
+    def group(self, value: Any, name: str | None = None) -> Any:
+        """Return `tf.group` of what this process's replicas have of a value."""
+        return group(*nesting.flatten(self.experimental_local_results(value)), name=name)
+
     # For `fit`.
 
     def _share(self, batch: Any) -> Any:
         """Return a batch as PerReplica values."""
-        return parts_of(batch, self.num_replicas_in_sync, self._own)
-
-
-def _check_options(options: Any) -> None:
-    mode = getattr(getattr(options, "experimental_replication_mode", None), "name", "PER_WORKER")
-    if mode != "PER_WORKER":
-        raise NotBuiltError(
-            "InputReplicationMode.PER_REPLICA is not built yet: use PER_WORKER, or a dataset of batches."
-        )
+        return parts_of(batch, self)
 
 
 class _DefaultStrategy(Strategy):
@@ -522,7 +563,8 @@ class ParameterServerStrategy(_NotBuilt):
     """Workers that share Variables on other machines: not built."""
 
 
-default = contexts.outside = _DefaultStrategy()
+default = _DefaultStrategy()
+contexts.outside = ReplicaContext(default)
 
 
 def get_strategy() -> Strategy:

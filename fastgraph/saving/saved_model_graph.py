@@ -22,6 +22,7 @@ from fastgraph.graphdef.export_slots import DATASETS
 from fastgraph.saving.object_graph import ObjectGraph, variable_of
 from fastgraph.saving.saved_model_functions import RestoredConcreteFunction, RestoredDataset
 from fastgraph.saving.saved_model_objects import Asset, RestoredTable, SignatureMap
+from fastgraph.saving.saved_model_signatures import for_one
 from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import BoundFunction, Function
 from fastgraph.state.tracking import AutoTrackable, Trackable, children_of
@@ -145,7 +146,8 @@ class SavedGraph(ObjectGraph):
         found = function._trackable_children("savedmodel")
         if not found:
             self.untraced.append(function.name)
-        return found
+        traces = dict.fromkeys(for_one(function, concrete) for concrete in found.values())
+        return {f"trace_{i}": concrete for i, concrete in enumerate(traces)}
 
     def _captured(self, concrete: ConcreteFunction) -> dict[str, Any]:
         """The tensors that a trace takes from outside; Variables are found by their owners."""

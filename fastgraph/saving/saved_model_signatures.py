@@ -5,16 +5,21 @@ Rule: a signature takes tensors by keywords and gives a dict of tensors, whateve
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from fastgraph.core import replicas
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
+from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import Tensor
 from fastgraph.saving.saved_model_files import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from fastgraph.saving.saved_model_functions import RestoredConcreteFunction
 from fastgraph.saving.saved_model_structures import flat_specs
 from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import Function
+from fastgraph.state.distributed import DistributedVariable
+from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
 
 
 def signatures_of(given: Any) -> dict[str, ConcreteFunction]:
@@ -31,10 +36,43 @@ def signatures_of(given: Any) -> dict[str, ConcreteFunction]:
 def concrete_of(function: Any) -> ConcreteFunction | None:
     """Return the one concrete function that a value stands for, None if there is no one."""
     if isinstance(function, ConcreteFunction):
+        name = next((each._name for each, copy in _shared(function) if _is_other(each, copy)), None)
+        if name is not None:
+            raise ValueError(
+                f"A ConcreteFunction that takes the copies which replicas have of a Variable ({name!r}) cannot be "
+                "saved: it writes all of them, or adds them up. Give the function itself, which is traced anew for one "
+                "Variable: f_with_input_signature = tf.function(f, input_signature=[...])."
+            )
         return function
     if isinstance(function, Function) and function.input_signature is not None:
-        return function.get_concrete_function()
+        return for_one(function, function.get_concrete_function())
     return None
+
+
+def _shared(concrete: ConcreteFunction) -> Iterator[tuple[DistributedVariable, Variable]]:
+    """Yield the Variables of several replicas that a trace takes, each with the copy that it takes."""
+    if not isinstance(concrete, RestoredConcreteFunction):
+        for held, _ in concrete._trace.graph.captures:
+            cell = held() if isinstance(held, weakref.ref) else held
+            owner = cell.variable() if isinstance(cell, Cell) and cell.variable is not None else None
+            if isinstance(owner, DistributedVariable):
+                yield owner, next(copy for copy in owner.values if copy.__fg_cell__ is cell)
+
+
+def _is_other(owner: DistributedVariable, copy: Variable) -> bool:
+    """Return whether what takes this copy does something else once there is one Variable."""
+    on_read = owner.synchronization is VariableSynchronization.ON_READ
+    return copy is not owner.values[0] and (not on_read or owner.aggregation is VariableAggregation.SUM)
+
+
+def for_one(function: Function, concrete: ConcreteFunction) -> ConcreteFunction:
+    """Return a Function's trace in which Variables of several replicas are one: what is loaded has no replicas."""
+    if not any(owner.synchronization is VariableSynchronization.ON_READ or _is_other(owner, copy)
+               for owner, copy in _shared(concrete)):  # fmt: skip
+        return concrete
+    args, kwargs = concrete.structured_input_signature
+    with replicas.acting(replicas.Replica(0, 1, updates=True)):
+        return function.get_concrete_function(*args, **kwargs)
 
 
 def found_in(children: Mapping[str, Any]) -> ConcreteFunction | None:

@@ -16,6 +16,7 @@ from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.type_specs import TypeSpec, type_spec_from_value
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.devices import device
 from fastgraph.core.registry import Primitive, public_function
 from fastgraph.core.replicas import Replica, acting, current
 from fastgraph.core.tensor import Tensor, convert, current_trace, executing_eagerly
@@ -93,17 +94,25 @@ def as_tensor(value: Any) -> Any:
     return convert(value) if isinstance(value, _OF_A_GRAPH) else value
 
 
+def assert_alike(values: Sequence[Any]) -> None:
+    """Raise AssertionError where the structures that the replicas gave differ."""
+    try:
+        for value in values[1:]:
+            nesting.assert_same_structure(values[0], value)
+    except (TypeError, ValueError) as error:
+        raise AssertionError(f"Replicas gave different structures: {error}") from None
+
+
 def regroup(values: Sequence[Any]) -> Any:
     """Return one structure of those that the replicas gave: what is one object in all of them, else a PerReplica.
 
-    Raises ValueError where the structures differ.
+    Raises AssertionError where the structures differ.
     """
     first = values[0]
     if all(value is first for value in values):
         return first
     if isinstance(first, (list, tuple, Mapping)) and nesting.is_nested(first):
-        for value in values[1:]:
-            nesting.assert_same_structure(first, value)
+        assert_alike(values)
         rows = [nesting.children(value) for value in values]
         return nesting.rebuilt(first, [regroup(row) for row in zip(*rows, strict=True)])
     owners = {id(owner) for value in values if (owner := container_of(value)) is not None}
@@ -200,7 +209,7 @@ class DistributedVariable(Variable, DistributedValues):
     def _number(self) -> int:
         return self._copies[0]._number
 
-    values = ReadOnly[tuple[Variable, ...]]("_copies", "The replicas' copies.")
+    _values = ReadOnly[tuple[Variable, ...]]("_copies", "The replicas' copies.")
 
     @property
     def _primary(self) -> Variable:
@@ -214,8 +223,8 @@ class DistributedVariable(Variable, DistributedValues):
             return self._here.value()
         if self._aggregation is VariableAggregation.NONE:
             raise ValueError(
-                f"Could not convert {self._name!r} to a tensor: its copies differ, and it has no aggregation. Read "
-                "`values`, or read it on a replica."
+                f"Could not convert from `tf.VariableAggregation` {VariableAggregation.NONE} to a value of "
+                f"{self._name!r}: its copies differ, and it has no aggregation. Read `values`, or read it on a replica."
             )
         extended = self.distribute_strategy.extended
         if self._aggregation is VariableAggregation.ONLY_FIRST_REPLICA:
@@ -300,6 +309,14 @@ class DistributedVariable(Variable, DistributedValues):
         if self._is_mirrored or not read_value:
             return super()._after_assign(read_value)
         return self.value() if self._aggregation is VariableAggregation.NONE else self  # as reading it: refused
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DistributedVariable:
+        copies = []
+        for copy in self._copies:
+            with device(copy.device):
+                copies.append(copy.__deepcopy__({}))
+        memo[id(self)] = copied = type(self)(copies, self.distribute_strategy)
+        return copied
 
     def set_shape(self, shape: Any) -> None:
         """Narrow the shape of what may be assigned. ValueError where `shape` is not compatible with it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -83,18 +84,33 @@ def _with_key(key: Any, counter: Any, alg: int) -> Any:
 class _OfReplica(Held):
     """The generator of one of several replicas: their counters go on together, and each has a key of its own."""
 
-    __slots__ = ("replica",)
+    __slots__ = ("context", "is_shared")
 
-    def __init__(self, cell: Cell, replica: int) -> None:
+    def __init__(self, cell: Cell, context: Any, is_shared: bool) -> None:
         super().__init__(cell)
-        self.replica = replica
+        self.context, self.is_shared = context, is_shared
 
     def blocks(self, n: Any) -> Any:
         """The state, with the key that follows from the generator's and the replica's number."""
-        state = super().blocks(n)
-        place = _At(concat([as_tensor([self.replica, 0], int64), state[2:]], 0))
+        own = super().blocks
+        state = self.context.merge_call(lambda strategy: own(n)) if self.is_shared else own(n)
+        place = _At(concat([as_tensor([self.context._replica_id, 0], int64), state[2:]], 0))
         key = cast(numbers(place, shape_vector([1]), "bits", as_dtype("uint64")), int64)
         return concat([state[:2], key], 0)
+
+
+class _OfAll(Source):
+    """The generator of all replicas, asked for between them: all copies go on together."""
+
+    __slots__ = ("copies",)
+
+    def __init__(self, copies: Sequence[Variable]) -> None:
+        self.copies = copies
+
+    def blocks(self, n: Any) -> Any:
+        """The state, which is the same in all copies."""
+        first, *_ = [Held(copy.__fg_cell__).blocks(n) for copy in self.copies]
+        return first
 
 
 class _At(Source):
@@ -120,6 +136,7 @@ class Generator(AutoTrackable):
     def __init__(
         self, copy_from: Generator | None = None, state: Any = None, alg: Algorithm | TensorLike | None = None
     ) -> None:
+        self._is_shared_out = replicas.strategy() is not None  # each replica then has a key of its own
         if copy_from is not None:
             if alg is not None or state is not None:
                 raise AssertionError("Generator takes either copy_from or state and alg")
@@ -198,9 +215,13 @@ class Generator(AutoTrackable):
     def _source(self) -> Source:
         if self._alg == Algorithm.THREEFRY.value:
             raise no_threefry()
-        replica = replicas.current()
-        if self._state_var._copies and replica is not None and replica.context is not None:
-            return _OfReplica(self._state_var.__fg_cell__, replica.context._replica_id)
+        replica, copies = replicas.current(), self._state_var._copies
+        context = replicas.scopes.stack[-1][1] if self._is_shared_out and replicas.scopes.stack else None
+        if context is not None and (replica is None or not replica.updates):
+            is_shared = 0 < len(copies) < len(context.strategy._own)
+            return _OfReplica(self._state_var.__fg_cell__, context, is_shared)
+        if len(copies) > 1 and replica is None:
+            return _OfAll(copies)
         return Held(self._state_var.__fg_cell__)
 
     # Numbers.

@@ -194,6 +194,7 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
             )
         if name is not None and not isinstance(name, str):
             raise TypeError(f"The name of a Variable must be a string, got {name!r}")
+        aggregation = VariableAggregation.NONE if aggregation is None else aggregation
         for what, given, kind in (
             ("synchronization", synchronization, VariableSynchronization),
             ("aggregation", aggregation, VariableAggregation),

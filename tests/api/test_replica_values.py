@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -301,3 +302,153 @@ def test_optimizers_change_a_shared_variable_once(central: Any, optimizer: str) 
     np.testing.assert_allclose([float(each) for each in found], losses, rtol=1e-6)
     np.testing.assert_allclose(w, last, rtol=1e-6)
     assert int(own.iterations) == 3
+
+
+def test_copies_of_variables_that_replicas_share_are_of_their_kind(strategy: Any) -> None:
+    with strategy.scope():
+        v = fg.Variable([1.0, 2.0])
+        total = fg.Variable(
+            0.0, synchronization=fg.VariableSynchronization.ON_READ, aggregation=fg.VariableAggregation.SUM
+        )
+    strategy.run(lambda: total.assign_add(number()))
+    for given in (v, total):
+        copied = copy.deepcopy({"a": given, "b": given})
+        assert copied["a"] is copied["b"] and type(copied["a"]) is type(given)
+        assert values(copied["a"]) == values(given) and copied["a"].aggregation is given.aggregation
+        assert [each.device for each in copied["a"].values] == [each.device for each in given.values]
+        before = values(given)
+        copied["a"].assign(copied["a"] * 3.0)
+        assert values(given) == before != values(copied["a"])
+
+
+def test_a_generator_asked_between_replicas_goes_on_for_all_of_them(strategy: Any) -> None:
+    with strategy.scope():
+        generator, alone = fg.random.Generator.from_seed(1), fg.random.Generator.from_seed(1)
+    drawn = [generator.normal([3]), fg.function(lambda: generator.normal([3]))(), generator.skip(4)]
+    expected = fg.random.Generator.from_seed(1)
+    for mine, theirs in zip(drawn, [expected.normal([3]), expected.normal([3]), expected.skip(4)], strict=True):
+        assert mine.numpy().tolist() == theirs.numpy().tolist()
+    assert values(generator.state) == [expected.state.numpy().tolist()] * 2 != values(alone.state)
+
+
+def test_replicas_with_variables_in_one_place_draw_what_mirrored_ones_draw(strategy: Any) -> None:
+    found = []
+    alone = fg.distribute.OneDeviceStrategy(TWO[0])
+    for each in (strategy, fg.distribute.experimental.CentralStorageStrategy(TWO), alone):
+        with each.scope():
+            generator = fg.random.Generator.from_seed(1)
+        for run in (each.run, lambda f, each=each: each.run(fg.function(f))):
+            drawn = each.experimental_local_results(run(lambda own=generator: own.uniform([3])))
+            found.append([part.numpy().tolist() for part in drawn])
+        found.append(each.experimental_local_results(generator.state)[0].numpy().tolist())
+    assert found[:3] == found[3:6] and found[0] != found[1] and found[0][0] != found[0][1]
+    assert found[6:] == [found[0][:1], found[1][:1], found[2]]  # what the first of several draws, the only one draws
+
+
+def test_replicas_that_give_different_structures_are_an_error(strategy: Any) -> None:
+    for call in (
+        lambda: strategy.run(lambda: [1] * (1 + int(number()))),
+        lambda: strategy.experimental_distribute_values_from_function(lambda c: [1] * (1 + c.replica_id_in_sync_group)),
+    ):
+        with pytest.raises(AssertionError, match="gave different structures"):
+            call()
+    for context in (strategy.run, lambda f: f()):
+        with pytest.raises(NotImplementedError, match="all_gather does not support IndexedSlices"):
+            context(lambda: replica().all_gather(fg.IndexedSlices(fg.ones([1]), fg.constant([0]), [3]), 0))
+
+
+def test_parts_of_datasets_are_on_the_devices_of_their_replicas(strategy: Any) -> None:
+    batches = fg.data.Dataset.range(8).batch(4)
+    for dataset in (
+        strategy.experimental_distribute_dataset(batches),
+        strategy.distribute_datasets_from_function(lambda _: batches),
+        strategy.distribute_datasets_from_function(lambda _: fg.data.Dataset.range(8).batch(4, drop_remainder=True)),
+    ):
+        for each in dataset:
+            assert [part.device[-5:] for part in each.values] == ["CPU:0", "CPU:1"]
+
+
+def test_replicas_may_have_datasets_of_their_own(strategy: Any) -> None:
+    mode = fg.distribute.InputReplicationMode.PER_REPLICA
+    options = fg.distribute.InputOptions(experimental_replication_mode=mode)
+
+    def batches(context: Any) -> Any:
+        assert context.num_input_pipelines == context.num_replicas_in_sync == 2
+        return fg.data.Dataset.range(3 + 2 * context.input_pipeline_id).map(lambda i: (i, -i)).batch(2)
+
+    dataset = strategy.distribute_datasets_from_function(batches, options)
+    parts = [[part.numpy().tolist() for part in first.values] for first, _ in dataset]
+    assert parts == [[[0, 1], [0, 1]], [[2], [2, 3]], [[], [4]]]  # the first has nothing left
+    add = fg.function(lambda d: sum_of(strategy, d))
+    assert int(add(dataset)) == 3 + 10
+    fixed = strategy.distribute_datasets_from_function(
+        lambda context: fg.data.Dataset.range(2 + context.input_pipeline_id), options
+    )
+    assert len(list(fixed)) == 2 and fixed.element_spec.value_type is fg.types.experimental.distributed.PerReplica
+    with pytest.raises(NotImplementedError, match="only supported in `distribute_datasets_from_function`"):
+        strategy.experimental_distribute_dataset(fg.data.Dataset.range(3), options)
+    with pytest.raises(ValueError, match="`experimental_place_dataset_on_device` can not be set to True"):
+        strategy.distribute_datasets_from_function(
+            batches, fg.distribute.InputOptions(experimental_place_dataset_on_device=True)
+        )
+
+
+def sum_of(strategy: Any, dataset: Any) -> Any:
+    """Return the sum of the first parts of all elements, in a graph."""
+    total = fg.zeros([], "int64")
+    for first, _ in dataset:
+        total += strategy.reduce("SUM", strategy.run(fg.reduce_sum, (first,)), axis=None)
+    return total
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_iterators_of_tensorflow_1_begin_anew(strategy: Any, n: int) -> None:
+    chosen = strategy if n == 2 else fg.distribute.OneDeviceStrategy(TWO[0])
+    iterator = chosen.make_dataset_iterator(fg.data.Dataset.range(4).batch(2))
+    for _ in range(2):
+        found = [chosen.experimental_local_results(iterator.get_next()) for _ in range(2)]
+        assert [[int(i) for part in each for i in part] for each in found] == [[0, 1], [2, 3]]
+        with pytest.raises(fg.errors.OutOfRangeError):
+            iterator.get_next()
+        assert iterator.initialize() == iterator.initializer == []
+    given = chosen.make_input_fn_iterator(lambda context: fg.data.Dataset.range(4).batch(2))
+    found = chosen.experimental_run(fg.reduce_sum, given)
+    assert chosen.group(found) is None or n == 1
+    assert [int(each) for each in chosen.experimental_local_results(found)] == [1, 5][:n]
+    with pytest.raises(ValueError, match="Input replication mode not supported"):
+        chosen.make_input_fn_iterator(lambda context: None, fg.distribute.InputReplicationMode.PER_REPLICA)
+
+
+def test_functions_that_write_variables_of_replicas_are_saved_for_one(strategy: Any, tmp_path: Path) -> None:
+    kinds, on_read = fg.VariableAggregation, fg.VariableSynchronization.ON_READ
+    module = fg.Module()
+    with strategy.scope():
+        module.mirrored = fg.Variable(1.0)
+        module.total = fg.Variable(1.0, aggregation=kinds.SUM, synchronization=on_read)
+        module.mean = fg.Variable(1.0, aggregation=kinds.MEAN, synchronization=on_read)
+        module.generator = fg.random.Generator.from_seed(1)
+    signature = [fg.TensorSpec([])]
+
+    @fg.function(input_signature=signature)
+    def add(x: Any) -> Any:
+        module.mirrored.assign_add(x)
+        module.mean.assign_add(x)
+        return module.mirrored + 0.0, module.mean + module.total, module.generator.normal([2])
+
+    module.add = add
+    module.untraced = fg.function(lambda x: module.mirrored.assign_add(x) * 1.0, input_signature=signature)
+    path = str(tmp_path / "first")
+    for given in (2.0, 3.0):
+        mirrored, both, _ = module.add(given)
+    assert (float(mirrored), float(both)) == (6.0, 8.0)
+    fg.saved_model.save(module, path, signatures=module.untraced)
+    loaded = fg.saved_model.load(path)
+    mirrored, both, numbers = loaded.add(1.0)
+    assert (float(mirrored), float(both)) == (7.0, 9.0)
+    assert numbers.numpy().tolist() == module.generator.normal([2]).numpy().tolist()
+    assert loaded.generator._state_var.numpy().tolist() == module.generator.state.values[1].numpy().tolist()
+    assert float(loaded.untraced(1.0)) == float(loaded.mirrored) == 8.0
+    name = next(iter(loaded.signatures["serving_default"].structured_input_signature[1]))
+    assert float(next(iter(loaded.signatures["serving_default"](**{name: fg.constant(1.0)}).values()))) == 9.0
+    with pytest.raises(ValueError, match="f_with_input_signature"):
+        fg.saved_model.save(module, path, signatures=module.add.get_concrete_function())

@@ -42,6 +42,8 @@ def killed(folder: Path, chance: random.Random, size: int = 2) -> list[str]:
         os.kill(pid, signal.SIGKILL)
     more, errors = process.communicate(timeout=60)
     lines += more.splitlines()
+    if process.returncode == 0:  # it had ended before
+        return killed(folder.with_name(f"{folder.name}-again"), chance, size)
     wrong = [f"{time.monotonic() - at:.1f} s until the end"] if time.monotonic() - at > SECONDS else []
     if not pid or f"Process {victim} of {size} (pid {pid} on " not in errors:
         wrong.append(f"nobody said that process {victim} was killed: {errors}")
