@@ -572,7 +572,11 @@ cdef object _run_converted(Primitive prim, tuple given, tuple inputs, dict attrs
 
 def _bind_parts(Primitive prim, value, dict attrs):
     """Apply an op that gives what it is given to each part of a composite that says nothing of ops itself."""
-    return nesting.map_structure(lambda part: bind(prim, (part,), attrs), value, expand_composites=True)
+
+    def of_part(part):
+        return bind(prim, (convert(part) if part is value else part,), attrs)  # what cannot be taken apart is refused
+
+    return nesting.map_structure(of_part, value, expand_composites=True)
 
 
 cpdef object bind(Primitive prim, tuple inputs, dict attrs):
