@@ -5,7 +5,7 @@ from typing import Any
 
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import EagerTensor
-from fastgraph.graph.ir import Node, Value
+from fastgraph.graph.ir import Graph, Node, Value
 
 class Definition:
     """One operation as it is written: its name, type, inputs and attributes there."""
@@ -26,6 +26,20 @@ class Definition:
     def __init__(
         self, node: Node, op: str, inputs: Sequence[Value], attrs: dict[str, Any], *, name: str | None = None
     ) -> None: ...
+
+#: The attributes of an operation, its results in the signature, and [these attributes in bytes or None].
+Made = tuple[dict[str, Any], list[str], list[bytes | None]]
+
+def remembered[T](known: dict[Any, T], key: object, found: T) -> T:
+    """Enter what was found in a table that begins anew once it is large."""
+
+def key_of(
+    kind: str, inputs: Iterable[Value], outputs: tuple[Value, ...], attrs: Mapping[str, Any]
+) -> tuple[Any, ...] | None:
+    """What attributes of an operation follow from: its type, the dtypes of its tensors, those that are said."""
+
+def defined_as(node: Node, kind: str, inputs: Iterable[Value], known: Made) -> Definition:
+    """An operation of (attributes, results in the signature, [these attributes in bytes or None]), as others are."""
 
 class Form:
     """The way in which nodes are written whose inputs and results are the operation's, one by one."""
@@ -86,7 +100,9 @@ def nodes_in_bytes(
     found: list[Definition],
     names: dict[Value, str],
     number: int,
-    attributes: Callable[[Definition], bytes],
+    attributes: Callable[[dict[str, Any], Callable[[Graph], str]], bytes],
+    name_of: Callable[[Graph], str],
+    functions: Callable[[Definition], bytes],
     apart: frozenset[str],
 ) -> bytes:
     """Operations as NodeDefs, each as field `number` of a message; by 0 what one consists of."""

@@ -10,7 +10,13 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
+from fastgraph.core.base.dtype import DType
+
 cdef list _slots = []
+
+#: Sets of attributes that a table of those already made keeps before it begins anew: programs have few.
+cdef enum:
+    MANY = 2000
 
 
 cdef list output_slots(Py_ssize_t n):
@@ -54,6 +60,45 @@ cdef class Definition:
         self.written = [None]
 
 
+cpdef object remembered(dict known, key, found):
+    """Enter what was found in a table that begins anew once it is large."""
+    if len(known) >= MANY:
+        known.clear()
+    known[key] = found
+    return found
+
+
+def key_of(kind, inputs, tuple outputs, dict attrs):
+    """What attributes of an operation follow from: its type, the dtypes of its tensors, those that are said.
+
+    None if one said may equal another and not be the same, or cannot be looked up.
+    """
+    cdef list parts = [kind]
+    for value in inputs:
+        parts.append(value.aval.dtype.code)
+    parts.append(None)
+    for value in outputs:
+        parts.append(value.aval.dtype.code)
+    for name, value in attrs.items():
+        if type(value) is DType:
+            value = value.code
+        elif type(value) is not int and type(value) is not str and type(value) is not bool and value is not None:
+            return None
+        parts += [name, type(attrs[name]), value]
+    return tuple(parts)
+
+
+def defined_as(node, kind, inputs, tuple known):
+    """An operation of (attributes, results in the signature, [these attributes in bytes or None]), as others are."""
+    cdef Definition made = Definition.__new__(Definition)
+    made.node = made.loop = node
+    made.name, made.type, made.device = node.name, kind, node.device
+    made.inputs, made.outputs = tuple(inputs), node.outputs
+    made.attrs, made.slots, made.written = known
+    made.control = made.after = ()
+    return made
+
+
 cdef class Form:
     """The way in which nodes are written whose inputs and results are the operation's, one by one.
 
@@ -90,7 +135,7 @@ cdef class Form:
             key = tuple(parts)
         found = self.known.get(key)
         if found is None:
-            found = self.known[key] = self.made(node, inputs, outputs), [None]
+            found = remembered(self.known, key, (self.made(node, inputs, outputs), [None]))
         return <tuple> found
 
     cdef dict made(self, node, tuple inputs, tuple outputs):
@@ -396,11 +441,11 @@ def opened(bytes content not None, dict table, message, take, number):
     return fields
 
 
-def nodes_in_bytes(list found, dict names, int number, attributes, frozenset apart):
+def nodes_in_bytes(list found, dict names, int number, attributes, name_of, functions, frozenset apart):
     """Operations as NodeDefs, each as field `number` of a message; by 0 what one consists of.
 
-    `names` are those of their inputs. `attributes(definition)` is what bytes its attributes are, anew each time for the
-    types `apart`.
+    `names` are those of their inputs. `attributes(attrs, name_of)` is what bytes attributes are, `functions(definition)`
+    those of the types `apart`, anew each time.
     """
     cdef Bytes whole = Bytes(), one = Bytes()
     cdef Definition definition
@@ -418,9 +463,10 @@ def nodes_in_bytes(list found, dict names, int number, attributes, frozenset apa
             one.text(4, definition.device)
         tail = definition.written[0]
         if tail is None:
-            tail = attributes(definition)
-            if definition.type not in apart:
-                definition.written[0] = tail
+            if definition.type in apart:
+                tail = functions(definition)
+            else:
+                tail = definition.written[0] = attributes(definition.attrs, name_of)
         one.put(PyBytes_AS_STRING(tail), PyBytes_GET_SIZE(tail))
         if number:
             whole.field(number, one.data, one.size)

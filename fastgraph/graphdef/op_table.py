@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,11 @@ from fastgraph.core.registry import all_primitives, get
 from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.structural_ops import CONST
-from fastgraph.graphdef.node_bytes import Definition, Form
+from fastgraph.graphdef.node_bytes import Definition, Form, defined_as, key_of, remembered
 from fastgraph.graphdef.op_signatures import RESULTS, TEXT
+
+if TYPE_CHECKING:
+    from fastgraph.graphdef.node_bytes import Made
 
 
 class Unwritable(ValueError):
@@ -393,6 +396,10 @@ def form_of(name: str, n_inputs: int, n_outputs: int) -> Form | None:
     return Form((row.type, _OF_STRINGS.get(row.type, row.type)), slots, fixed, said, of_inputs, of_outputs)
 
 
+#: What was written of operations besides their inputs, by `key_of`: most are like one before.
+_MADE: dict[tuple[Any, ...] | None, Made] = {}
+
+
 def written(node: Node, row: Row | None = None) -> list[Definition]:
     """Return the definitions of a node by its row: constants for what is an attribute here, then the operation."""
     if row is None and (form := form_of(node.op.name, len(node.inputs), len(node.outputs))) is not None:
@@ -425,6 +432,19 @@ def written(node: Node, row: Row | None = None) -> list[Definition]:
             n_rest -= 1
         _note_types(types, argument, taken)
         inputs += taken
+    said = {name: node.attrs[row.said[name][0]] for name in signature.attrs if name in row.said}
+    coded = any(row.said[name][1] for name in said)  # by what may look at more of the node
+    key = None if coded else key_of(f"{row.type} of {node.op.name}", inputs, node.outputs, said)
+    made = _MADE.get(key)
+    if made is None:
+        made = _made(node, row, signature, types, said)
+        if key is not None:
+            remembered(_MADE, key, made)
+    return [*before, defined_as(node, row.type, inputs, made)]
+
+
+def _made(node: Node, row: Row, signature: Signature, types: dict[str, Any], said: dict[str, Any]) -> Made:
+    """What is written of a node besides its inputs, whose `types` are known."""
     slots: list[str] = []
     rest = list(node.outputs)
     for argument in signature.outputs:
@@ -434,33 +454,31 @@ def written(node: Node, row: Row | None = None) -> list[Definition]:
         rest = rest[n:]
     attrs = {}
     for name, (_, default) in signature.attrs.items():
-        if name in row.said:
-            attr, codec = row.said[name]
-            attrs[name] = CODECS[codec][0](node.attrs[attr], node)
-        elif name in types:
-            attrs[name] = types[name]
+        if name in said:
+            attrs[name] = CODECS[row.said[name][1]][0](said[name], node)
         else:
-            attrs[name] = default
-    definition = Definition(node, row.type, inputs, attrs)
-    definition.slots = slots
-    return [*before, definition]
+            attrs[name] = types.get(name, default)
+    return attrs, slots, [None]
 
 
 def defined(node: Node, kind: str, inputs: Sequence[Value], **attrs: object) -> Definition:
     """Return an operation of a type; attributes that are not given follow from the tensors or are the defaults."""
-    signature = signatures()[kind]
-    types: dict[str, Any] = {}
-    given, made = list(inputs), list(node.outputs)
-    for arguments, values in ((signature.inputs, given), (signature.outputs, made)):
-        n_rest = len(values) - sum(argument.number is None for argument in arguments)
-        for argument in arguments:
-            n = 1 if argument.number is None else n_rest
-            _note_types(types, argument, values[:n])
-            del values[:n]
-    found = {name: attrs.get(name, types.get(name, default)) for name, (_, default) in signature.attrs.items()}
-    definition = Definition(node, kind, inputs, found)
-    definition.slots = [f"{result.name}:0" for result in signature.outputs[: len(node.outputs)]]
-    return definition
+    key = key_of(kind, inputs, node.outputs, attrs)
+    made = _MADE.get(key)
+    if made is None:
+        signature = signatures()[kind]
+        types: dict[str, Any] = {}
+        for arguments, values in ((signature.inputs, list(inputs)), (signature.outputs, list(node.outputs))):
+            n_rest = len(values) - sum(argument.number is None for argument in arguments)
+            for argument in arguments:
+                n = 1 if argument.number is None else n_rest
+                _note_types(types, argument, values[:n])
+                del values[:n]
+        found = {name: attrs.get(name, types.get(name, default)) for name, (_, default) in signature.attrs.items()}
+        made = found, [f"{result.name}:0" for result in signature.outputs[: len(node.outputs)]], [None]
+        if key is not None:
+            remembered(_MADE, key, made)
+    return defined_as(node, kind, inputs, made)
 
 
 def _note_types(types: dict[str, Any], argument: Argument, values: Sequence[Value]) -> None:
