@@ -62,7 +62,7 @@ def tensor_bytes(EagerTensor tensor not None, bint is_one=False):
     if n == 1 or ((is_one or n > SMALL) and _is_one_number(array.reshape(-1))):
         if number == 13:
             array = array.view(np.uint16)
-        value = array.item() if n == 1 else array.reshape(-1)[0].item()
+        value = array.reshape(-1)[:1].item()
         if number == 8:
             return head + field(8, bytes(value))
         return head + field(number, struct.pack(packing, value) if packing else varint(value))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from fastgraph.core.base.dtype import DType
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import EagerTensor
 from fastgraph.graph.ir import Graph, Node, Value
@@ -40,6 +41,12 @@ def key_of(
 
 def defined_as(node: Node, kind: str, inputs: Iterable[Value], known: Made) -> Definition:
     """An operation of (attributes, results in the signature, [these attributes in bytes or None]), as others are."""
+
+def constant(array: object, node: Node, argument: str, dtype: DType | None = None) -> Node:
+    """A const node, of no graph, for an argument that is an attribute of `node`."""
+
+def const_definition(node: Node) -> Definition:
+    """The definition of a const node."""
 
 class Form:
     """The way in which nodes are written whose inputs and results are the operation's, one by one."""

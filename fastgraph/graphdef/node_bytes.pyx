@@ -10,7 +10,13 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
+import numpy as np
+
+from fastgraph.core.tensor cimport EagerTensor, from_array
+
 from fastgraph.core.base.dtype import DType
+from fastgraph.graph.ir import Node
+from fastgraph.graph.structural_ops import CONST
 
 cdef list _slots = []
 
@@ -97,6 +103,44 @@ def defined_as(node, kind, inputs, tuple known):
     made.attrs, made.slots, made.written = known
     made.control = made.after = ()
     return made
+
+
+#: Small constants by their elements: shapes, axes, bounds come again and again. By the number of the tensor what it is
+#: written as besides, which keeps the tensor.
+cdef dict _by_elements = {}
+cdef dict _as_written = {}
+
+
+cdef EagerTensor _tensor_of(array, dtype):
+    """A tensor of elements; the one made before where they are few, and the same."""
+    cdef EagerTensor tensor
+    array = np.asarray(array)
+    if array.nbytes > 64 or array.dtype.kind not in "biuf":
+        return from_array(array, dtype)
+    key = array.dtype.char, array.shape, array.tobytes(), None if dtype is None else dtype.code
+    found = _by_elements.get(key)
+    if found is None:
+        if len(_by_elements) >= MANY:
+            _by_elements.clear()
+            _as_written.clear()
+        found = _by_elements[key] = tensor = from_array(array, dtype)
+        _as_written[id(tensor)] = {"dtype": tensor.dtype, "value": tensor}, output_slots(1), [None]
+    return found
+
+
+def constant(array, node, argument, dtype=None):
+    """A const node, of no graph, for an argument that is an attribute of `node`."""
+    tensor = _tensor_of(array, dtype)
+    return Node(CONST, (), {"value": tensor}, (tensor.aval,), f"{node.name}/{argument}", node.source)
+
+
+def const_definition(node):
+    """The definition of a const node."""
+    value = node.attrs["value"]
+    known = _as_written.get(id(value))
+    if known is None:
+        known = {"dtype": value.dtype, "value": value}, output_slots(1), [None]
+    return defined_as(node, "Const", (), known)
 
 
 cdef class Form:

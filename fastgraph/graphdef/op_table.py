@@ -17,10 +17,9 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.shapes import Aval, Shape
 from fastgraph.core.registry import all_primitives, get
-from fastgraph.core.tensor import EagerTensor, from_array
+from fastgraph.core.tensor import EagerTensor
 from fastgraph.graph.ir import Graph, Node, Value
-from fastgraph.graph.structural_ops import CONST
-from fastgraph.graphdef.node_bytes import Definition, Form, defined_as, key_of, remembered
+from fastgraph.graphdef.node_bytes import Definition, Form, const_definition, constant, defined_as, key_of, remembered
 from fastgraph.graphdef.op_signatures import RESULTS, TEXT
 
 if TYPE_CHECKING:
@@ -327,18 +326,6 @@ def scoped(node: Node, name: str) -> str:
     """Return a name beside the node's."""
     scope, slash, _ = node.name.rpartition("/")
     return f"{scope}{slash}{name}"
-
-
-def constant(array: object, node: Node, argument: str, dtype: DType | None = None) -> Node:
-    """Return a const node, of no graph, for an argument that is an attribute of `node`."""
-    tensor = from_array(np.asarray(array), dtype)
-    return Node(CONST, (), {"value": tensor}, (tensor.aval,), f"{node.name}/{argument}", node.source)
-
-
-def const_definition(node: Node) -> Definition:
-    """Return the definition of a const node."""
-    value = node.attrs["value"]
-    return Definition(node, "Const", (), {"dtype": value.dtype, "value": value})
 
 
 def as_is(node: Node) -> Definition:
