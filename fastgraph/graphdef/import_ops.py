@@ -75,8 +75,8 @@ def _broadcast_axes(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 def sum_over_broadcast(name: str, op: str, given: list[Any]) -> Any:
     """Return the sum over such axes, of the shape that a Reshape gives it in a GraphDef; or the axes moved on."""
     axes = given[-1]
-    if op == "AddV2" and isinstance(axes, Broadcast) and known_value(given[0]) is not None:
-        return axes._replace(first=axes.first + int(known_value(given[0])))
+    if op == "AddV2" and isinstance(axes, Broadcast) and (moved := known_value(given[0])) is not None:
+        return axes._replace(first=axes.first + int(moved))
     if op != "Sum" or isinstance(given[0], Broadcast):
         raise NotFoundError(
             None, None, f"Node '{name}': BroadcastGradientArgs of another op than Sum has no equal here"

@@ -1,12 +1,14 @@
 """Operations as they are written. See node_bytes.pyx."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import EagerTensor
 from fastgraph.graph.ir import Graph, Node, Value
+
+T = TypeVar("T")
 
 class Definition:
     """One operation as it is written: its name, type, inputs and attributes there."""
@@ -31,13 +33,13 @@ class Definition:
 #: The attributes of an operation, its results in the signature, and [these attributes in bytes or None].
 Made = tuple[dict[str, Any], list[str], list[bytes | None]]
 
-def remembered[T](known: dict[Any, T], key: object, found: T) -> T:
+def remembered(known: dict[Any, T], key: object, found: T) -> T:
     """Enter what was found in a table that begins anew once it is large."""
 
 def key_of(
     kind: str, inputs: Iterable[Value], outputs: tuple[Value, ...], attrs: Mapping[str, Any]
 ) -> tuple[Any, ...] | None:
-    """What attributes of an operation follow from: its type, the dtypes of its tensors, those that are said."""
+    """That which attributes of an operation follow from: its type, the dtypes of its tensors, those that are said."""
 
 def defined_as(node: Node, kind: str, inputs: Iterable[Value], known: Made) -> Definition:
     """An operation of (attributes, results in the signature, [these attributes in bytes or None]), as others are."""

@@ -75,7 +75,7 @@ cpdef object remembered(dict known, key, found):
 
 
 def key_of(kind, inputs, tuple outputs, dict attrs):
-    """What attributes of an operation follow from: its type, the dtypes of its tensors, those that are said.
+    """That which attributes of an operation follow from: its type, the dtypes of its tensors, those that are said.
 
     None if one said may equal another and not be the same, or cannot be looked up.
     """
@@ -488,8 +488,8 @@ def opened(bytes content not None, dict table, message, take, number):
 def nodes_in_bytes(list found, dict names, int number, attributes, name_of, functions, frozenset apart):
     """Operations as NodeDefs, each as field `number` of a message; by 0 what one consists of.
 
-    `names` are those of their inputs. `attributes(attrs, name_of)` is what bytes attributes are, `functions(definition)`
-    those of the types `apart`, anew each time.
+    `names` are those of their inputs. `attributes(attrs, name_of)` is what bytes attributes are;
+    `functions(definition)` those of the types `apart`, anew each time.
     """
     cdef Bytes whole = Bytes(), one = Bytes()
     cdef Definition definition

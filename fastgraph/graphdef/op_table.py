@@ -383,7 +383,7 @@ def form_of(name: str, n_inputs: int, n_outputs: int) -> Form | None:
     return Form((row.type, _OF_STRINGS.get(row.type, row.type)), slots, fixed, said, of_inputs, of_outputs)
 
 
-#: What was written of operations besides their inputs, by `key_of`: most are like one before.
+#: All that operations are written as besides their inputs, by `key_of`: most are like one before.
 _MADE: dict[tuple[Any, ...] | None, Made] = {}
 
 

@@ -175,6 +175,10 @@ BUDGET: tuple[tuple[int, str], ...] = (
         165_950,
         "sparse matrices by their rows, and small tools of inner modules that libraries import",
     ),
+    (
+        166_130,
+        "checkpoints read in parts in C, checksums of parts joined; attributes and small constants of graphs made once",
+    ),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
