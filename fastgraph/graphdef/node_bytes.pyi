@@ -39,7 +39,7 @@ def remembered(known: dict[Any, T], key: object, found: T) -> T:
 def key_of(
     kind: str, inputs: Iterable[Value], outputs: tuple[Value, ...], attrs: Mapping[str, Any]
 ) -> tuple[Any, ...] | None:
-    """That which attributes of an operation follow from: its type, the dtypes of its tensors, those that are said."""
+    """The key of attributes of an operation: its type, the dtypes of its tensors, those that are said."""
 
 def defined_as(node: Node, kind: str, inputs: Iterable[Value], known: Made) -> Definition:
     """An operation of (attributes, results in the signature, [these attributes in bytes or None]), as others are."""

@@ -75,7 +75,7 @@ cpdef object remembered(dict known, key, found):
 
 
 def key_of(kind, inputs, tuple outputs, dict attrs):
-    """That which attributes of an operation follow from: its type, the dtypes of its tensors, those that are said.
+    """The key of attributes of an operation: its type, the dtypes of its tensors, those that are said.
 
     None if one said may equal another and not be the same, or cannot be looked up.
     """

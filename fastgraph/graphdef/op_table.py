@@ -431,7 +431,7 @@ def written(node: Node, row: Row | None = None) -> list[Definition]:
 
 
 def _made(node: Node, row: Row, signature: Signature, types: dict[str, Any], said: dict[str, Any]) -> Made:
-    """What is written of a node besides its inputs, whose `types` are known."""
+    """Return the attributes and results of a node as they are written; the `types` of its inputs are known."""
     slots: list[str] = []
     rest = list(node.outputs)
     for argument in signature.outputs:
