@@ -28,8 +28,8 @@ from fastgraph.graph.ir import Graph, Node, Value, subgraphs
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.graphdef.export_loops import VARIANT
 from fastgraph.graphdef.graph_copies import Structure
-from fastgraph.graphdef.node_bytes import Definition
-from fastgraph.graphdef.op_table import Dims, const_definition, constant, types_of
+from fastgraph.graphdef.node_bytes import Definition, const_definition, constant
+from fastgraph.graphdef.op_table import Dims, types_of
 from fastgraph.ops.random_states import generators
 
 Attrs = dict[str, Any]

@@ -31,8 +31,8 @@ from fastgraph.graph.ir import Graph, Node, Value, subgraphs
 from fastgraph.graphdef.export_calls import CALLS
 from fastgraph.graphdef.export_loops import VARIANT
 from fastgraph.graphdef.graph_copies import CopiedGraph, Copies
-from fastgraph.graphdef.node_bytes import Definition
-from fastgraph.graphdef.op_table import Unwritable, const_definition, constant, types_of
+from fastgraph.graphdef.node_bytes import Definition, const_definition, constant
+from fastgraph.graphdef.op_table import Unwritable, types_of
 
 _RESOURCE = Aval(dtypes.resource, ())
 _BOOL = Aval(dtypes.bool_, ())
@@ -145,7 +145,7 @@ class Written:
         inner = {value for held, value in callee.captures if self.is_written(held)}
         if inner:
             kept = [given for value, given in zip(callee.parameters, node.inputs, strict=True) if value not in inner]
-            found[-1].inputs, found[-1].attrs["Tin"] = tuple(kept), types_of(kept)
+            found[-1].inputs, found[-1].attrs = tuple(kept), {**found[-1].attrs, "Tin": types_of(kept)}
         return found
 
     def _made(self, node: Node) -> list[Definition]:

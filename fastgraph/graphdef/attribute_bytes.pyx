@@ -12,7 +12,7 @@ from fastgraph.core.tensor cimport EagerTensor, tensor_array
 
 from fastgraph.core.base.dtype import DType
 from fastgraph.graph.ir import Graph
-from fastgraph.graphdef.node_bytes import field, text_field, varint
+from fastgraph.graphdef.node_bytes import field, remembered, text_field, varint
 from fastgraph.graphdef.op_table import Dims, One
 
 #: Constants of more elements than these are written once where all are alike.
@@ -26,7 +26,7 @@ _VALUES = {
 _INTS = (7, "")
 
 
-@functools.cache
+@functools.lru_cache(4096)
 def shape_bytes(shape):
     """A TensorShapeProto."""
     if shape is None:
@@ -40,10 +40,16 @@ cdef bytes _dim(size):
     return field(2, b"\x08" + varint(size)) if size else b"\x12\x00"
 
 
-@functools.cache
+cdef dict _HEADS = {}
+
+
 def type_and_shape(dtype, shape):
     """The first fields of a TensorProto and of a DtypeAndShape."""
-    return b"\x08" + varint(dtype.code) + field(2, shape_bytes(shape))
+    key = dtype.code, shape
+    found = _HEADS.get(key)
+    if found is None:
+        found = remembered(_HEADS, key, b"\x08" + varint(dtype.code) + field(2, shape_bytes(shape)))
+    return found
 
 
 def tensor_bytes(EagerTensor tensor not None, bint is_one=False):
@@ -56,7 +62,7 @@ def tensor_bytes(EagerTensor tensor not None, bint is_one=False):
     if n == 1 or ((is_one or n > SMALL) and _is_one_number(array.reshape(-1))):
         if number == 13:
             array = array.view(np.uint16)
-        value = array.item() if n == 1 else array.reshape(-1)[0].item()
+        value = array.reshape(-1)[:1].item()
         if number == 8:
             return head + field(8, bytes(value))
         return head + field(number, struct.pack(packing, value) if packing else varint(value))
@@ -122,9 +128,22 @@ cdef dict _ENTRIES = {}
 _FEW = (DType, bool, int, str, Dims)
 
 
+cdef bytes _constant(dict attrs):
+    """The attributes of a constant, which every other node is: its dtype and value."""
+    dtype = attrs["dtype"]
+    known = _ENTRIES.get(dtype.code)
+    if known is None:
+        known = _ENTRIES[dtype.code] = field(5, b"\x0a\x05dtype" + field(2, attribute_bytes(dtype)))
+    value = attrs["value"]
+    content = tensor_bytes(value) if type(value) is EagerTensor else tensor_bytes(value.tensor, True)
+    return known + field(5, b"\x0a\x05value" + field(2, field(8, content)))
+
+
 def attributes_bytes(dict attrs, name_of=None):
     """A map of attributes, which is field 5 of a NodeDef."""
     cdef list parts = []
+    if len(attrs) == 2 and type(attrs.get("value")) in (EagerTensor, One) and type(attrs.get("dtype")) is DType:
+        return _constant(attrs)
     for name in sorted(attrs):
         value = attrs[name]
         key = known = None
@@ -133,7 +152,7 @@ def attributes_bytes(dict attrs, name_of=None):
             known = _ENTRIES.get(key)
         if known is None:
             known = field(5, text_field(1, name) + field(2, attribute_bytes(value, name_of)))
-            if key is not None and len(_ENTRIES) < 100_000:
-                _ENTRIES[key] = known
+            if key is not None:
+                remembered(_ENTRIES, key, known)
         parts.append(known)
     return b"".join(parts)

@@ -16,8 +16,8 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval
 from fastgraph.graph.ir import Node, Value
-from fastgraph.graphdef.node_bytes import Definition
-from fastgraph.graphdef.op_table import Unwritable, const_definition, constant, defined
+from fastgraph.graphdef.node_bytes import Definition, const_definition, constant
+from fastgraph.graphdef.op_table import Unwritable, defined
 
 
 class Parts:

@@ -13,8 +13,8 @@ import numpy as np
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.shapes import Aval
 from fastgraph.graph.ir import Graph, Node, Value
-from fastgraph.graphdef.node_bytes import Definition
-from fastgraph.graphdef.op_table import Dims, const_definition, constant, defined, types_of
+from fastgraph.graphdef.node_bytes import Definition, const_definition, constant
+from fastgraph.graphdef.op_table import Dims, defined, types_of
 
 VARIANT = Aval(dtypes.variant, ())
 _COUNT = Aval(dtypes.int32, ())

@@ -16,8 +16,8 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graphdef.export_decompositions import Parts
 from fastgraph.graphdef.graph_copies import origin
-from fastgraph.graphdef.node_bytes import Definition
-from fastgraph.graphdef.op_table import Unwritable, const_definition, constant, defined
+from fastgraph.graphdef.node_bytes import Definition, const_definition, constant
+from fastgraph.graphdef.op_table import Unwritable, defined
 from fastgraph.ops.random_states import RESERVED, generators
 
 PHILOX = 1  # the algorithm's number

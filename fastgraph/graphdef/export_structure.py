@@ -23,20 +23,8 @@ from fastgraph.graphdef.export_kernels import KERNELS
 from fastgraph.graphdef.export_media import MEDIA
 from fastgraph.graphdef.export_records import RECORDS
 from fastgraph.graphdef.export_transforms import TRANSFORMS
-from fastgraph.graphdef.node_bytes import Definition
-from fastgraph.graphdef.op_table import (
-    MOST_WRITTEN,
-    Dims,
-    One,
-    Row,
-    Unwritable,
-    const_definition,
-    constant,
-    defined,
-    scoped,
-    types_of,
-    written,
-)
+from fastgraph.graphdef.node_bytes import Definition, const_definition, constant
+from fastgraph.graphdef.op_table import MOST_WRITTEN, Dims, One, Row, Unwritable, defined, scoped, types_of, written
 
 
 def custom_gradient(stated: Mapping[str, list[Aval]]) -> Callable[[Node], list[Definition]]:

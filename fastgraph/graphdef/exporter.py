@@ -70,14 +70,13 @@ class Library:
         return found
 
     def attributes(self, definition: Definition) -> bytes:
-        """Return the attributes of an operation in the wire format."""
-        if definition.type in WITH_FUNCTIONS:
-            if isinstance(definition.attrs.get("body"), Graph):
-                self.loops.update({definition.attrs[part]: definition.loop for part in ("cond", "body")})
-            for value in definition.attrs.values():  # they are named in this order
-                for each in value if isinstance(value, list) else (value,):
-                    if isinstance(each, Graph):
-                        self.name_of(each)
+        """Return the attributes of an operation with functions in the wire format."""
+        if isinstance(definition.attrs.get("body"), Graph):
+            self.loops.update({definition.attrs[part]: definition.loop for part in ("cond", "body")})
+        for value in definition.attrs.values():  # they are named in this order
+            for each in value if isinstance(value, list) else (value,):
+                if isinstance(each, Graph):
+                    self.name_of(each)
         return attributes_bytes(definition.attrs, self.name_of)
 
 
@@ -90,7 +89,7 @@ def graph_bytes(graph: Graph) -> bytes:
         found = definitions(graph)
         names: dict[Value, str] = {}
         named(found, names, False)
-        nodes = nodes_in_bytes(found, names, 1, library.attributes, WITH_FUNCTIONS)
+        nodes = nodes_in_bytes(found, names, 1, attributes_bytes, library.name_of, library.attributes, WITH_FUNCTIONS)
         done: dict[str, bytes] = {}
         while len(done) < len(library.names):
             for each, name in list(library.names.items()):
@@ -116,7 +115,10 @@ def node_def(definition: Definition) -> Any:
     for value in definition.inputs:
         name, i = tensor_place(value)
         names[value] = f"{name}:{i}" if i else name
-    content = nodes_in_bytes([definition], names, 0, Library().attributes, WITH_FUNCTIONS)
+    library = Library()
+    content = nodes_in_bytes(
+        [definition], names, 0, attributes_bytes, library.name_of, library.attributes, WITH_FUNCTIONS
+    )
     return as_protocol_buffer("NodeDef", content)
 
 
@@ -216,7 +218,7 @@ def function_bytes(graph: Graph, name: str, library: Library) -> bytes:
     signature += [field(3, _argument(each, value.aval.dtype)) for each, value in zip(results, returned, strict=True)]
     signature += [text_field(20, each) for each in effects]
     parts = [field(1, b"".join(signature))]
-    parts.append(nodes_in_bytes(found, names, 3, library.attributes, WITH_FUNCTIONS))
+    parts.append(nodes_in_bytes(found, names, 3, attributes_bytes, library.name_of, library.attributes, WITH_FUNCTIONS))
     ret = {each: names[value] for each, value in zip(results, returned, strict=True)}
     parts += [field(4, text_field(1, each) + text_field(2, ret[each])) for each in sorted(ret)]
     parts.append(_CONTEXT)

@@ -59,10 +59,12 @@ class Broadcast(NamedTuple):
     """The axes over which a tensor of this shape was broadcast: what a gradient is summed over.
 
     rank: That of what it was broadcast to, a number or i32[]. A gradient may have more axes, which stay.
+    first: The axis of the gradient that is the first of these, as where an equation has letters before its ellipsis.
     """
 
     shape: Any
     rank: Any
+    first: int = 0
 
 
 def _broadcast_axes(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -72,13 +74,20 @@ def _broadcast_axes(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def sum_over_broadcast(name: str, op: str, given: list[Any]) -> Any:
-    """Return the sum over such axes; it has the shape that a Reshape gives it in a GraphDef."""
+    """Return the sum over such axes, of the shape that a Reshape gives it in a GraphDef; or the axes moved on."""
+    axes = given[-1]
+    if op == "AddV2" and isinstance(axes, Broadcast) and (moved := known_value(given[0])) is not None:
+        return axes._replace(first=axes.first + int(moved))
     if op != "Sum" or isinstance(given[0], Broadcast):
         raise NotFoundError(
             None, None, f"Node '{name}': BroadcastGradientArgs of another op than Sum has no equal here"
         )
-    dy, (shape, rank) = given
-    if not isinstance(rank, int) or dy.shape.rank != rank:  # of products of many matrices
+    dy, shape, rank = given[0], axes.shape, axes.rank
+    if axes.first:
+        sizes, size = public_function("shape")(dy, shape.dtype), public_function("size")(shape)
+        ones = public_function("ones")([rank - size], shape.dtype)
+        shape = joining.concat([sizes[: axes.first], ones, shape, sizes[axes.first + rank :]], 0)
+    elif not isinstance(rank, int) or dy.shape.rank != rank:  # of products of many matrices
         shape = joining.concat([shape, public_function("shape")(dy, shape.dtype)[rank:]], 0)
     return bind_named(name, get("sum_to_shape"), (dy, shape), {})
 
@@ -163,6 +172,7 @@ _TRANSFORMS = [kind + n for kind in ("FFT", "IFFT", "RFFT", "IRFFT") for n in ("
 COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "AvgPool3D": AVG_POOL_3D,
     "Add": lambda name, inputs, attrs: bind_named(name, get("add"), tuple(inputs), {}),
+    "ParallelConcat": lambda name, inputs, attrs: joining.concat(inputs, 0, name=name),
     "BiasAdd": lambda name, inputs, attrs: nn_ops.bias_add(*inputs, attrs.get("data_format", "NHWC"), name),
     "BatchMatMul": _batched,
     "BroadcastGradientArgs": _broadcast_axes,

@@ -113,10 +113,11 @@ def _slice_assigned(library: Library, name: str, inputs: list[Any], attrs: dict[
 
 def _counted(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     """Return the number in a Variable, which goes on by one up to a limit."""
-    value = _read(inputs[0])
-    public_function("debugging.assert_less")(value, constant(attrs["limit"], value.dtype), "Reached limit of the count")
-    _assign(inputs[0], value + 1)
-    return value
+    value, limit = _read(inputs[0]), int(attrs["limit"])
+    bounds = [constant(n, value.dtype) for n in (value.dtype.min, limit - 1)]
+    before = bind_named(name, get("within"), (value, *bounds), {"text": f"Reached limit of {limit}", "beyond": True})
+    _assign(inputs[0], before + 1)
+    return before
 
 
 # ---------------------------------------------------------------------------------------------------------------------

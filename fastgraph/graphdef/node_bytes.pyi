@@ -1,11 +1,14 @@
 """Operations as they are written. See node_bytes.pyx."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+from fastgraph.core.base.dtype import DType
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import EagerTensor
-from fastgraph.graph.ir import Node, Value
+from fastgraph.graph.ir import Graph, Node, Value
+
+T = TypeVar("T")
 
 class Definition:
     """One operation as it is written: its name, type, inputs and attributes there."""
@@ -26,6 +29,26 @@ class Definition:
     def __init__(
         self, node: Node, op: str, inputs: Sequence[Value], attrs: dict[str, Any], *, name: str | None = None
     ) -> None: ...
+
+#: The attributes of an operation, its results in the signature, and [these attributes in bytes or None].
+Made = tuple[dict[str, Any], list[str], list[bytes | None]]
+
+def remembered(known: dict[Any, T], key: object, found: T) -> T:
+    """Enter what was found in a table that begins anew once it is large."""
+
+def key_of(
+    kind: str, inputs: Iterable[Value], outputs: tuple[Value, ...], attrs: Mapping[str, Any]
+) -> tuple[Any, ...] | None:
+    """The key of attributes of an operation: its type, the dtypes of its tensors, those that are said."""
+
+def defined_as(node: Node, kind: str, inputs: Iterable[Value], known: Made) -> Definition:
+    """An operation of (attributes, results in the signature, [these attributes in bytes or None]), as others are."""
+
+def constant(array: object, node: Node, argument: str, dtype: DType | None = None) -> Node:
+    """A const node, of no graph, for an argument that is an attribute of `node`."""
+
+def const_definition(node: Node) -> Definition:
+    """The definition of a const node."""
 
 class Form:
     """The way in which nodes are written whose inputs and results are the operation's, one by one."""
@@ -86,7 +109,9 @@ def nodes_in_bytes(
     found: list[Definition],
     names: dict[Value, str],
     number: int,
-    attributes: Callable[[Definition], bytes],
+    attributes: Callable[[dict[str, Any], Callable[[Graph], str]], bytes],
+    name_of: Callable[[Graph], str],
+    functions: Callable[[Definition], bytes],
     apart: frozenset[str],
 ) -> bytes:
     """Operations as NodeDefs, each as field `number` of a message; by 0 what one consists of."""

@@ -10,7 +10,19 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
+import numpy as np
+
+from fastgraph.core.tensor cimport EagerTensor, from_array
+
+from fastgraph.core.base.dtype import DType
+from fastgraph.graph.ir import Node
+from fastgraph.graph.structural_ops import CONST
+
 cdef list _slots = []
+
+#: Sets of attributes that a table of those already made keeps before it begins anew: programs have few.
+cdef enum:
+    MANY = 2000
 
 
 cdef list output_slots(Py_ssize_t n):
@@ -54,6 +66,83 @@ cdef class Definition:
         self.written = [None]
 
 
+cpdef object remembered(dict known, key, found):
+    """Enter what was found in a table that begins anew once it is large."""
+    if len(known) >= MANY:
+        known.clear()
+    known[key] = found
+    return found
+
+
+def key_of(kind, inputs, tuple outputs, dict attrs):
+    """The key of attributes of an operation: its type, the dtypes of its tensors, those that are said.
+
+    None if one said may equal another and not be the same, or cannot be looked up.
+    """
+    cdef list parts = [kind]
+    for value in inputs:
+        parts.append(value.aval.dtype.code)
+    parts.append(None)
+    for value in outputs:
+        parts.append(value.aval.dtype.code)
+    for name, value in attrs.items():
+        if type(value) is DType:
+            value = value.code
+        elif type(value) is not int and type(value) is not str and type(value) is not bool and value is not None:
+            return None
+        parts += [name, type(attrs[name]), value]
+    return tuple(parts)
+
+
+def defined_as(node, kind, inputs, tuple known):
+    """An operation of (attributes, results in the signature, [these attributes in bytes or None]), as others are."""
+    cdef Definition made = Definition.__new__(Definition)
+    made.node = made.loop = node
+    made.name, made.type, made.device = node.name, kind, node.device
+    made.inputs, made.outputs = tuple(inputs), node.outputs
+    made.attrs, made.slots, made.written = known
+    made.control = made.after = ()
+    return made
+
+
+#: Small constants by their elements: shapes, axes, bounds come again and again. By the number of the tensor what it is
+#: written as besides, which keeps the tensor.
+cdef dict _by_elements = {}
+cdef dict _as_written = {}
+
+
+cdef EagerTensor _tensor_of(array, dtype):
+    """A tensor of elements; the one made before where they are few, and the same."""
+    cdef EagerTensor tensor
+    array = np.asarray(array)
+    if array.nbytes > 64 or array.dtype.kind not in "biuf":
+        return from_array(array, dtype)
+    key = array.dtype.char, array.shape, array.tobytes(), None if dtype is None else dtype.code
+    found = _by_elements.get(key)
+    if found is None:
+        if len(_by_elements) >= MANY:
+            _by_elements.clear()
+            _as_written.clear()
+        found = _by_elements[key] = tensor = from_array(array, dtype)
+        _as_written[id(tensor)] = {"dtype": tensor.dtype, "value": tensor}, output_slots(1), [None]
+    return found
+
+
+def constant(array, node, argument, dtype=None):
+    """A const node, of no graph, for an argument that is an attribute of `node`."""
+    tensor = _tensor_of(array, dtype)
+    return Node(CONST, (), {"value": tensor}, (tensor.aval,), f"{node.name}/{argument}", node.source)
+
+
+def const_definition(node):
+    """The definition of a const node."""
+    value = node.attrs["value"]
+    known = _as_written.get(id(value))
+    if known is None:
+        known = {"dtype": value.dtype, "value": value}, output_slots(1), [None]
+    return defined_as(node, "Const", (), known)
+
+
 cdef class Form:
     """The way in which nodes are written whose inputs and results are the operation's, one by one.
 
@@ -90,7 +179,7 @@ cdef class Form:
             key = tuple(parts)
         found = self.known.get(key)
         if found is None:
-            found = self.known[key] = self.made(node, inputs, outputs), [None]
+            found = remembered(self.known, key, (self.made(node, inputs, outputs), [None]))
         return <tuple> found
 
     cdef dict made(self, node, tuple inputs, tuple outputs):
@@ -396,11 +485,11 @@ def opened(bytes content not None, dict table, message, take, number):
     return fields
 
 
-def nodes_in_bytes(list found, dict names, int number, attributes, frozenset apart):
+def nodes_in_bytes(list found, dict names, int number, attributes, name_of, functions, frozenset apart):
     """Operations as NodeDefs, each as field `number` of a message; by 0 what one consists of.
 
-    `names` are those of their inputs. `attributes(definition)` is what bytes its attributes are, anew each time for the
-    types `apart`.
+    `names` are those of their inputs. `attributes(attrs, name_of)` is what bytes attributes are;
+    `functions(definition)` those of the types `apart`, anew each time.
     """
     cdef Bytes whole = Bytes(), one = Bytes()
     cdef Definition definition
@@ -418,9 +507,10 @@ def nodes_in_bytes(list found, dict names, int number, attributes, frozenset apa
             one.text(4, definition.device)
         tail = definition.written[0]
         if tail is None:
-            tail = attributes(definition)
-            if definition.type not in apart:
-                definition.written[0] = tail
+            if definition.type in apart:
+                tail = functions(definition)
+            else:
+                tail = definition.written[0] = attributes(definition.attrs, name_of)
         one.put(PyBytes_AS_STRING(tail), PyBytes_GET_SIZE(tail))
         if number:
             whole.field(number, one.data, one.size)

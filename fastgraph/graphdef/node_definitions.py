@@ -16,7 +16,7 @@ from fastgraph.graphdef.attribute_bytes import SMALL
 from fastgraph.graphdef.export_random import RANDOM, without_states
 from fastgraph.graphdef.export_structure import STRUCTURE, control_of
 from fastgraph.graphdef.graph_copies import CopiedGraph, Structure
-from fastgraph.graphdef.node_bytes import Definition, Kind, walked, without_unused
+from fastgraph.graphdef.node_bytes import Definition, Kind, const_definition, walked, without_unused
 from fastgraph.graphdef.op_table import Unwritable, as_is, form_of, written
 
 #: Primitives whose nodes are states that random numbers come from.
@@ -80,7 +80,9 @@ def _of_node(graph: Graph, node: Node, structure: Structure, held: dict[Node, Ea
         known = [as_is(node)]
     if node in graph.listed and len(known) == 2:
         value = known[0].attrs["value"]
-        known[0].attrs["value"] = from_array(np.reshape(value.numpy(), 1), value.dtype)
+        known[0].node.attrs["value"] = from_array(np.reshape(value.numpy(), 1), value.dtype)
+        known[0], name, free = const_definition(known[0].node), known[0].name, known[0].free
+        known[0].name, known[0].free = name, free
     for definition in known:  # a name that the user took already
         if definition.free:
             definition.name = graph.unique_name(definition.name)

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.shapes import Aval, Shape
 from fastgraph.core.registry import all_primitives, get
-from fastgraph.core.tensor import EagerTensor, from_array
+from fastgraph.core.tensor import EagerTensor
 from fastgraph.graph.ir import Graph, Node, Value
-from fastgraph.graph.structural_ops import CONST
-from fastgraph.graphdef.node_bytes import Definition, Form
+from fastgraph.graphdef.node_bytes import Definition, Form, const_definition, constant, defined_as, key_of, remembered
 from fastgraph.graphdef.op_signatures import RESULTS, TEXT
+
+if TYPE_CHECKING:
+    from fastgraph.graphdef.node_bytes import Made
 
 
 class Unwritable(ValueError):
@@ -326,18 +328,6 @@ def scoped(node: Node, name: str) -> str:
     return f"{scope}{slash}{name}"
 
 
-def constant(array: object, node: Node, argument: str, dtype: DType | None = None) -> Node:
-    """Return a const node, of no graph, for an argument that is an attribute of `node`."""
-    tensor = from_array(np.asarray(array), dtype)
-    return Node(CONST, (), {"value": tensor}, (tensor.aval,), f"{node.name}/{argument}", node.source)
-
-
-def const_definition(node: Node) -> Definition:
-    """Return the definition of a const node."""
-    value = node.attrs["value"]
-    return Definition(node, "Const", (), {"dtype": value.dtype, "value": value})
-
-
 def as_is(node: Node) -> Definition:
     """Return a node that has no equal, with its own attributes."""
     attrs = {name: value for name, value in node.attrs.items() if not isinstance(value, Graph)}
@@ -393,6 +383,10 @@ def form_of(name: str, n_inputs: int, n_outputs: int) -> Form | None:
     return Form((row.type, _OF_STRINGS.get(row.type, row.type)), slots, fixed, said, of_inputs, of_outputs)
 
 
+#: All that operations are written as besides their inputs, by `key_of`: most are like one before.
+_MADE: dict[tuple[Any, ...] | None, Made] = {}
+
+
 def written(node: Node, row: Row | None = None) -> list[Definition]:
     """Return the definitions of a node by its row: constants for what is an attribute here, then the operation."""
     if row is None and (form := form_of(node.op.name, len(node.inputs), len(node.outputs))) is not None:
@@ -425,6 +419,19 @@ def written(node: Node, row: Row | None = None) -> list[Definition]:
             n_rest -= 1
         _note_types(types, argument, taken)
         inputs += taken
+    said = {name: node.attrs[row.said[name][0]] for name in signature.attrs if name in row.said}
+    coded = any(row.said[name][1] for name in said)  # by what may look at more of the node
+    key = None if coded else key_of(f"{row.type} of {node.op.name}", inputs, node.outputs, said)
+    made = _MADE.get(key)
+    if made is None:
+        made = _made(node, row, signature, types, said)
+        if key is not None:
+            remembered(_MADE, key, made)
+    return [*before, defined_as(node, row.type, inputs, made)]
+
+
+def _made(node: Node, row: Row, signature: Signature, types: dict[str, Any], said: dict[str, Any]) -> Made:
+    """Return the attributes and results of a node as they are written; the `types` of its inputs are known."""
     slots: list[str] = []
     rest = list(node.outputs)
     for argument in signature.outputs:
@@ -434,33 +441,31 @@ def written(node: Node, row: Row | None = None) -> list[Definition]:
         rest = rest[n:]
     attrs = {}
     for name, (_, default) in signature.attrs.items():
-        if name in row.said:
-            attr, codec = row.said[name]
-            attrs[name] = CODECS[codec][0](node.attrs[attr], node)
-        elif name in types:
-            attrs[name] = types[name]
+        if name in said:
+            attrs[name] = CODECS[row.said[name][1]][0](said[name], node)
         else:
-            attrs[name] = default
-    definition = Definition(node, row.type, inputs, attrs)
-    definition.slots = slots
-    return [*before, definition]
+            attrs[name] = types.get(name, default)
+    return attrs, slots, [None]
 
 
 def defined(node: Node, kind: str, inputs: Sequence[Value], **attrs: object) -> Definition:
     """Return an operation of a type; attributes that are not given follow from the tensors or are the defaults."""
-    signature = signatures()[kind]
-    types: dict[str, Any] = {}
-    given, made = list(inputs), list(node.outputs)
-    for arguments, values in ((signature.inputs, given), (signature.outputs, made)):
-        n_rest = len(values) - sum(argument.number is None for argument in arguments)
-        for argument in arguments:
-            n = 1 if argument.number is None else n_rest
-            _note_types(types, argument, values[:n])
-            del values[:n]
-    found = {name: attrs.get(name, types.get(name, default)) for name, (_, default) in signature.attrs.items()}
-    definition = Definition(node, kind, inputs, found)
-    definition.slots = [f"{result.name}:0" for result in signature.outputs[: len(node.outputs)]]
-    return definition
+    key = key_of(kind, inputs, node.outputs, attrs)
+    made = _MADE.get(key)
+    if made is None:
+        signature = signatures()[kind]
+        types: dict[str, Any] = {}
+        for arguments, values in ((signature.inputs, list(inputs)), (signature.outputs, list(node.outputs))):
+            n_rest = len(values) - sum(argument.number is None for argument in arguments)
+            for argument in arguments:
+                n = 1 if argument.number is None else n_rest
+                _note_types(types, argument, values[:n])
+                del values[:n]
+        found = {name: attrs.get(name, types.get(name, default)) for name, (_, default) in signature.attrs.items()}
+        made = found, [f"{result.name}:0" for result in signature.outputs[: len(node.outputs)]], [None]
+        if key is not None:
+            remembered(_MADE, key, made)
+    return defined_as(node, kind, inputs, made)
 
 
 def _note_types(types: dict[str, Any], argument: Argument, values: Sequence[Value]) -> None:

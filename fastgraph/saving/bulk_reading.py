@@ -1,11 +1,13 @@
 """Tensors of a bundle read in two steps: all are checked, then they are there one by one.
 
 Rule: what is small is read once and kept until it is asked for; what is large is read twice, first for its checksum in
-pieces, then straight to where it stays, so that reading takes no memory beside that of the Variables.
+pieces, then straight to where it stays, so that reading takes no memory beside that of the Variables. Both in parts
+that threads share, however few the tensors are.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -81,33 +83,41 @@ class Reading:
                 room -= size
             else:
                 large.append(key)
-        self._shared(self.reader.verify, sorted(large, key=lambda key: self.reader.entry(key).offset), large)
-        self._shared(self._assign, self._variables, large)
+        cut = {key: self.reader.parts(key) for key in sorted(large, key=lambda key: self.reader.entry(key).offset)}
+        n_parts = sum(map(len, cut.values()))
+        with ThreadPoolExecutor(_N_THREADS) as pool:
+            each = pool.map if n_parts > 1 and _N_THREADS > 1 else map
+            self._check(cut, each)
+            self._assign(cut, each)
 
-    def _shared(self, act: Callable[[Any], Any], rows: list[Any], large: list[str]) -> None:
-        """Do something with each row; on several threads if there is much to read."""
-        if len(large) < _N_THREADS:
-            for row in rows:
-                act(row)
-        else:
-            with ThreadPoolExecutor(_N_THREADS) as pool:
-                list(pool.map(act, rows))
+    def _check(self, cut: dict[str, list[Any]], each: Callable[..., Any]) -> None:
+        """Read the large tensors for their checksums, a part on each thread."""
+        crcs = each(self.reader.part_into, [key for key, parts in cut.items() for _ in parts],
+                    [part for parts in cut.values() for part in parts], itertools.repeat(None))  # fmt: skip
+        for key, parts in cut.items():
+            if parts:
+                self.reader.expect(key, parts, list(itertools.islice(crcs, len(parts))))
+            else:
+                self.reader.verify(key)
 
-    def _take(self, key: str) -> np.ndarray:
-        found = self._found.get(key)
+    def _assign(self, cut: dict[str, list[Any]], each: Callable[..., Any]) -> None:
+        """Set the Variables; a large one in the memory that it has, if that is its alone."""
+        reading = []
+        for variable, key, dims in self._variables:
+            cell = variable.__fg_cell__
+            if parts := cut.get(key):
+                tensor, memory = cells.memory_for(cell, dims)
+                into = itertools.repeat(np.frombuffer(memory, np.uint8))
+                reading.append((cell, tensor, each(self.reader.part_into, itertools.repeat(key), parts, into)))
+            else:
+                cell_assign(cell, from_array(self._take(key, keep=False), variable.dtype))
+        for cell, tensor, done in reading:
+            for _ in done:
+                pass
+            cell_assign(cell, tensor)
+
+    def _take(self, key: str, keep: bool = True) -> np.ndarray:
+        found = self._found.get(key) if keep else self._found.pop(key, None)
         if found is None:
             found = self.reader.read(key)
         return found
-
-    def _assign(self, row: tuple[Variable, str, tuple[int, ...]]) -> None:
-        """Set a Variable; a large one in the memory that it has, if that is its alone."""
-        variable, key, dims = row
-        cell = variable.__fg_cell__
-        found = self._found.pop(key, None)
-        if found is None and variable.dtype is not string:
-            tensor, memory = cells.memory_for(cell, dims)
-            if self.reader.read_into(key, memory):
-                cell_assign(cell, tensor)
-                return
-        array = self._take(key) if found is None else found
-        cell_assign(cell, from_array(array, variable.dtype))

@@ -34,6 +34,9 @@ from fastgraph.saving.tensor_bundle import (
     words,
 )
 
+#: Large tensors begin at multiples of so many bytes, as they do in memory: reading copies them by whole lines then.
+_LINE = 64
+
 
 class BundleWriter:
     """Writes a bundle: `add` each tensor, then `finish`. Without that, nothing is there that was not before.
@@ -48,6 +51,7 @@ class BundleWriter:
         self._entries: dict[bytes, Message | PlainEntry] = {}
         self._mark = f".tempstate{secrets.randbits(64)}"
         self._n_shards = _free_number(self.prefix, n_shards)
+        self._aligned = n_shards == 1  # of several, a limit of a shard's size counts its tensors alone
         self._shards: list[str] = []
         self._file = -1
         self._temporary_index = f"{self.prefix}.index{self._mark}"
@@ -113,10 +117,15 @@ class BundleWriter:
         else:
             crc = 0
             flat = _bytes_of(array)
-            for at in range(0, flat.size, PIECE):
-                piece = flat[at : at + PIECE]
+            if flat.size >= PIECE and self._aligned:
+                self._write(bytes(-start % _LINE))
+                start = self._size
+            at = 0
+            while at < flat.size:
+                piece = flat[at : at + PIECE - self._size % PIECE]
                 crc = crc32c(piece, crc)
                 self._write(piece)
+                at += piece.size
         shard = len(self._shards) - 1
         dims = tuple(map(int, array.shape))
         self._entries[key] = PlainEntry(dtype.code, dims, shard, start, self._size - start, masked(crc))

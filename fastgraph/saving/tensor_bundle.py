@@ -23,15 +23,16 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, from_code
 from fastgraph.core.base.file_errors import raising_for
-from fastgraph.core.native.array_kernels import crc32c, masked
+from fastgraph.core.native.array_kernels import crc32c, crc32c_of_file, joined_crc, masked
 from fastgraph.errors import DataLossError, InvalidArgumentError, NotFoundError, UnimplementedError
 from fastgraph.graphdef.messages import Message
 from fastgraph.graphdef.node_bytes import field, varint
 from fastgraph.graphdef.wire_format import parsed
 from fastgraph.saving.sstable import entries_of
 
-PIECE = 1 << 18  # bytes read or written at once: a piece stays in the CPU's cache between checksum and copy
-_AHEAD = 1 << 23  # bytes that the system is asked for before they are read: several threads read one file
+PIECE = 1 << 18  # bytes written at once: a piece stays in the CPU's cache between checksum and copy
+_READ = 1 << 20  # bytes read at once
+_AHEAD = 1 << 23  # bytes of a part, which one thread reads; the system is asked for them and for as many behind them
 BEHIND = 1 << 25  # bytes after which the disk may begin, beside what is still to be written
 BINARY = getattr(os, "O_BINARY", 0)
 _VARIANT, _STRING = 21, 7
@@ -256,13 +257,30 @@ class BundleReader:
             self._located(entry, key, _numpy_dtype(entry.dtype, key).itemsize)
         return self._bytes(first._replace(size=last.offset + last.size - first.offset), key)
 
-    def read_into(self, key: str, memory: memoryview) -> bool:
-        """Read a tensor that `verify` found whole into memory of its size; whether it lies so in the file."""
-        entry = self._entry_of(key)
-        if entry.slices or (self.header.endianness == 1) != (sys.byteorder == "big"):
-            return False
-        self._fill(entry, key, np.frombuffer(memory, np.uint8), checked=False)
-        return True
+    def parts(self, key: str) -> list[tuple[PlainEntry, int, int]]:
+        """Return an entry of numbers cut in parts that threads share: it, where each begins in it, and its length.
+
+        None of what `verify` and `read` read at once: strings, tensors in slices, files of another order of bytes.
+        """
+        entry = self.plain(key)
+        if entry is None:
+            return []
+        self._located(entry, key, _numpy_dtype(entry.dtype, key).itemsize)
+        return [(entry, at, min(_AHEAD, entry.size - at)) for at in range(0, entry.size, _AHEAD)]
+
+    def part_into(self, key: str, part: tuple[PlainEntry, int, int], memory: np.ndarray | None) -> int:
+        """Read a part of a tensor into the tensor's memory; without any give its checksum."""
+        entry, at, n = part
+        into = np.empty(min(n, _READ), np.uint8) if memory is None else memory[at : at + n]
+        return self._piece(entry, key, at, n, into, memory is None)
+
+    def expect(self, key: str, parts: list[tuple[PlainEntry, int, int]], crcs: Sequence[int]) -> None:
+        """Raise DataLossError unless the checksums of an entry's parts make its own."""
+        crc = 0
+        for (_, _, n), each in zip(parts, crcs, strict=True):
+            crc = joined_crc(crc, each, n)
+        if masked(crc) != parts[0][0].crc32c:
+            raise _wrong_checksum(self.prefix, key, parts[0][0].crc32c, masked(crc))
 
     def verify(self, key: str) -> None:
         """Read a tensor and keep nothing of it. Raises DataLossError if it is not whole."""
@@ -273,7 +291,7 @@ class BundleReader:
                 self._read(each, key)
             else:
                 self._located(each, key, _numpy_dtype(code, key).itemsize)
-                buffer = np.empty(min(each.size, PIECE), np.uint8)
+                buffer = np.empty(min(each.size, _READ), np.uint8)
                 self._fill(each, key, buffer)
 
     def _part(self, key: str, piece: Message) -> Message:
@@ -322,26 +340,28 @@ class BundleReader:
                 f"{self._sizes[number]}",
             )  # fmt: skip
 
-    def _fill(self, entry: Message | PlainEntry, key: str, target: np.ndarray, checked: bool = True) -> None:
+    def _fill(self, entry: Message | PlainEntry, key: str, target: np.ndarray) -> None:
         """Read an entry's bytes into `target`; into a smaller one again and again, for the checksum alone."""
-        file, begin, crc = self._files[entry.shard_id], entry.offset, 0
-        at, end, again = begin, begin + entry.size, target.size < entry.size
-        asked = at
-        while at < end:
-            if end - begin > PIECE and asked - at < _AHEAD and asked < end:
-                _ask_for(file, asked, min(_AHEAD, end - asked))
-                asked += _AHEAD
-            start = 0 if again else at - begin
-            piece: Any = target[start : start + min(PIECE, end - at)]
-            with raising_for(self.prefix, f"{key}: "):
-                n = os.preadv(file, [piece], at)
-            if n == 0:
-                raise DataLossError(None, None, f"{key}: the data of {self.prefix} is truncated")
-            if checked:
-                crc = crc32c(piece[:n], crc)
-            at += n
-        if checked and masked(crc) != entry.crc32c:
+        crc, whole = 0, target.size >= entry.size
+        for at in range(0, entry.size, _AHEAD):
+            n = min(_AHEAD, entry.size - at)
+            found = self._piece(entry, key, at, n, target[at : at + n] if whole else target, checked=True)
+            crc = joined_crc(crc, found, n)
+        if masked(crc) != entry.crc32c:
             raise _wrong_checksum(self.prefix, key, entry.crc32c, masked(crc))
+
+    def _piece(
+        self, entry: Message | PlainEntry, key: str, at: int, n: int, into: np.ndarray, checked: bool,
+    ) -> int:  # fmt: skip
+        """Read n bytes of an entry; return their checksum if it is asked for. What follows is asked of the system."""
+        file = self._files[entry.shard_id]
+        if entry.size > PIECE:
+            _ask_for(file, entry.offset + at, min(2 * _AHEAD, entry.size - at))
+        try:
+            with raising_for(self.prefix, f"{key}: "):
+                return crc32c_of_file(file, entry.offset + at, n, into, _READ, checked)
+        except EOFError:
+            raise DataLossError(None, None, f"{key}: the data of {self.prefix} is truncated") from None
 
     def _bytes(self, entry: Message | PlainEntry, key: str) -> bytes:
         parts, at, end = [], entry.offset, entry.offset + entry.size

@@ -20,7 +20,6 @@ from fastgraph.core.native.buffer import Cell
 from fastgraph.core.registry import Primitive
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, as_array, bind, cell_read, convert, from_array
-from fastgraph.errors import OutOfRangeError
 from fastgraph.ops.families import invalid
 
 #: Updates of a row, in the order of the numbers that `cells.scatter_rows` takes.
@@ -218,8 +217,8 @@ class Parts:
             raise invalid(f"Value for attr 'T' of {self.dtype.name} is not in the list of allowed values: int32, int64")
         if self.shape.rank != 0:
             raise invalid(f"input is not a scalar: {self.shape}")
-        before = self.value()
-        if int(before) >= limit:
-            raise OutOfRangeError(None, None, f"Reached limit of {limit}")
-        self.assign_add(1)
+        bounds = [convert(n, self.dtype) for n in (self.dtype.min, limit - 1)]
+        text = {"text": f"Reached limit of {limit}", "beyond": True}
+        before: Tensor = bind(primitives.get("within"), (self.value(), *bounds), text)
+        self.assign(before + 1)
         return before

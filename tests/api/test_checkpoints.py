@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph.core.native.array_kernels import crc32c, masked
+from fastgraph.core.native.array_kernels import crc32c, crc32c_of_file, joined_crc, masked
+from fastgraph.saving import bulk_reading, tensor_bundle
 from fastgraph.saving import checkpoint as checkpoints
 from fastgraph.saving.bundle_writer import BundleWriter
 from fastgraph.saving.object_graph import SaveableObject, SaveSpec
@@ -95,6 +96,64 @@ def test_a_bundle_of_slices_is_read_as_one_tensor(tmp_path: Path) -> None:
     reader = BundleReader(str(tmp_path / "b"))
     assert reader.keys() == ["a"]
     assert np.array_equal(reader.read("a"), whole)
+
+
+def test_large_tensors_begin_at_lines_and_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tensor_bundle, "_AHEAD", 1 << 19)
+    sizes = [3, 1 << 20, (1 << 19) + 5, 5_000_011, 7]
+    given = [np.random.default_rng(n).integers(0, 255, n, np.uint8) for n in sizes]
+    variables = [tf.Variable(each) for each in given]
+    path = tf.train.Checkpoint(v=variables).write(str(tmp_path / "c"))
+    reader = tf.train.load_checkpoint(path)
+    with BundleReader(path) as bundle:
+        keys = [key for key in reader.get_variable_to_shape_map() if key.startswith("v/")]
+        large = {key: bundle.plain(key) for key in keys if bundle.n_bytes(key) > 1 << 18}
+        assert len(large) == 3 and not any(entry.offset % 64 for entry in large.values() if entry)
+        for key, entry in large.items():
+            parts = bundle.parts(key)
+            crcs = [bundle.part_into(key, part, None) for part in parts]
+            bundle.expect(key, parts, crcs)
+            with pytest.raises(tf.errors.DataLossError, match="Checksum"):
+                bundle.expect(key, parts, [*crcs[:-1], crcs[-1] ^ 1])
+            assert entry is not None and sum(n for _, _, n in parts) == entry.size
+    monkeypatch.setattr(bulk_reading, "_KEPT", 0)
+    for each in variables:
+        each.assign(tf.zeros_like(each))
+    tf.train.Checkpoint(v=variables).read(path).assert_consumed()
+    assert all(np.array_equal(each, wanted) for each, wanted in zip(variables, given, strict=True))
+    file = tmp_path / "c.data-00000-of-00001"
+    content = bytearray(file.read_bytes())
+    content[-20] ^= 1
+    file.write_bytes(content)
+    for each in variables:
+        each.assign(tf.zeros_like(each))
+    with pytest.raises(tf.errors.DataLossError):
+        tf.train.Checkpoint(v=variables).read(path).assert_consumed()
+    assert not any(np.any(each) for each in variables)
+    file.write_bytes(content[:-9_000_000])
+    with pytest.raises(tf.errors.DataLossError, match="truncated"):
+        tf.train.Checkpoint(v=variables).read(path).assert_consumed()
+
+
+def test_checksums_of_parts_are_joined() -> None:
+    content = np.random.default_rng(0).bytes(1000)
+    for n in (0, 1, 17, 999, 1000):
+        assert joined_crc(crc32c(content[:n]), crc32c(content[n:]), 1000 - n) == crc32c(content)
+
+
+def test_what_a_file_lacks_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"0123456789")
+    memory = bytearray(4)
+    with path.open("rb") as file:
+        assert crc32c_of_file(file.fileno(), 1, 9, memory, 4, True) == crc32c(b"123456789") and memory == b"9678"
+        assert crc32c_of_file(file.fileno(), 2, 4, memory, 4, False) == 0 and memory == b"2345"
+        with pytest.raises(EOFError, match="3 bytes of 4"):
+            crc32c_of_file(file.fileno(), 7, 4, memory, 4, True)
+        with pytest.raises(ValueError, match="pieces"):
+            crc32c_of_file(file.fileno(), 0, 9, memory, 8, True)
+    with pytest.raises(OSError, match="Bad file"):
+        crc32c_of_file(-1, 0, 4, memory, 4, True)
 
 
 def test_a_key_is_written_once(tmp_path: Path) -> None:

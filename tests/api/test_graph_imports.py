@@ -238,6 +238,7 @@ PLANE = [1, 1, 1, 1]
          lambda: tf.constant([0, 0])),
         ("Tile", [MATRIX, tf.constant([2, 1])], {}, (), lambda: tf.tile(MATRIX, [2, 1])),
         ("RFFT2D", [MATRIX, tf.constant([2, 3])], {}, (1,), lambda: tf.signal.rfft2d(MATRIX)),
+        ("ParallelConcat", [MATRIX, MATRIX], {"N": 2}, (), lambda: tf.concat([MATRIX, MATRIX], 0)),
         ("LowerBound", [MATRIX, MATRIX], {}, (), lambda: tf.constant([[0, 1, 2], [0, 1, 2]])),
         ("UpperBound", [MATRIX, MATRIX], {}, (), lambda: tf.constant([[1, 2, 3], [1, 2, 3]])),
         ("MatrixDiagV3", [MATRIX[0], *map(tf.constant, (0, -1, -1, 0.0))], {}, (1, 2, 3),
@@ -280,6 +281,32 @@ def test_types_that_a_public_function_computes(op, tensors, attrs, expected) -> 
 def test_attributes_that_an_operation_has_not_are_refused() -> None:
     with pytest.raises(tf.errors.NotFoundError, match="Op type not registered 'Mod'"):
         _made("Mod", [MATRIX, MATRIX], {"sign": 1})
+
+
+def test_axes_of_an_ellipsis_are_summed_behind_the_letters_before_it() -> None:
+    """The gradient of an equation whose ellipsis is of extents that a call knows: axes found, moved on, summed."""
+    kind = exporter.attr_value(tf.int32)
+    first = {"dtype": kind, "value": messages.AttrValue(tensor=exporter.tensor_message(tf.constant(1)))}
+    nodes = [
+        messages.NodeDef(name="dy", op="Placeholder", attr={"dtype": exporter.attr_value(tf.float32)}),
+        *[messages.NodeDef(name=name, op="Placeholder", attr={"dtype": kind}) for name in ("s0", "s1")],
+        messages.NodeDef(name="first", op="Const", attr=first),
+        messages.NodeDef(name="axes", op="BroadcastGradientArgs", input=["s0", "s1"], attr={"T": kind}),
+        messages.NodeDef(name="moved", op="AddV2", input=["first", "axes"], attr={"T": kind}),
+        messages.NodeDef(name="sum", op="Sum", input=["dy", "moved"], attr={"Tidx": kind}),
+    ]
+    definition = messages.GraphDef(node=nodes)
+
+    @tf.function
+    def run(dy: Any, s0: Any, s1: Any) -> Any:
+        given = {"dy": dy, "s0": s0, "s1": s1}
+        found = tf.import_graph_def(definition, given, ["sum:0"])[0]
+        return tf.reshape(found, tf.concat([tf.shape(dy)[:1], s0, tf.shape(dy)[1 + tf.size(s1) :]], 0))
+
+    dy = np.arange(5 * 2 * 3 * 4, dtype=np.float32).reshape(5, 2, 3, 4)
+    for own, axes in (([2, 3], ()), ([2, 1], (2,)), ([3], (1,)), ([1, 1], (1, 2)), ([], (1, 2))):
+        found = run(tf.constant(dy), tf.constant(own, tf.int32), tf.constant([2, 3]))
+        np.testing.assert_array_equal(found.numpy().reshape(-1), dy.sum(axes).reshape(-1))
 
 
 def test_later_parts_begin_after_those_before() -> None:

@@ -129,6 +129,15 @@ def test_casts_to_float8_are_saved(tmp_path: Path) -> None:
     assert [x.numpy().tolist() for x in found] == [[1.25, 2.75], [1.25, 2.5]]
 
 
+def test_more_variables_than_are_written_one_by_one_are_saved(tmp_path: Path) -> None:
+    """The saver's list of so many empty texts was refused: all alike, they are written once."""
+    module = tf.Module()
+    module.v = [tf.Variable(float(i)) for i in range(140)]
+    module.f = tf.function(lambda x: x + module.v[139], input_signature=[tf.TensorSpec([])])
+    tf.saved_model.save(module, str(tmp_path))
+    assert float(tf.saved_model.load(str(tmp_path)).f(1.0)) == 140
+
+
 def test_operations_without_an_equal_are_those_of_the_list() -> None:
     from fastgraph.graphdef.importer import is_served
 

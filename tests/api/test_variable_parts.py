@@ -167,8 +167,14 @@ def test_elements_by_index_vectors() -> None:
 def test_counting_up() -> None:
     v = fg.Variable(0)
     assert [int(v.count_up_to(2)), int(v.count_up_to(2))] == [0, 1]
-    with pytest.raises(fg.errors.OutOfRangeError, match="Reached limit of 2"):
-        v.count_up_to(2)
+    for count in (v.count_up_to, fg.function(v.count_up_to)):
+        with pytest.raises(fg.errors.OutOfRangeError, match="Reached limit of 2"):
+            count(2)
+    by_name = fg.function(lambda: fg.raw_ops.ResourceCountUpTo(resource=v.handle, limit=3, T=fg.int32))
+    assert int(by_name()) == 2
+    with pytest.raises(fg.errors.OutOfRangeError, match="Reached limit of 3"):
+        by_name()
+    assert int(v) == 3
     with pytest.raises(fg.errors.InvalidArgumentError, match="not in the list of allowed values"):
         table().count_up_to(3)
 

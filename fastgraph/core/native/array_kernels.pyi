@@ -43,6 +43,12 @@ def aligned(
 def crc32c(content: Any, crc: int = 0) -> int:
     """The CRC-32C of bytes that follow those of which `crc` is the checksum."""
 
+def joined_crc(first: int, second: int, n: int) -> int:
+    """The CRC-32C of bytes and n more by the checksum of each."""
+
+def crc32c_of_file(file: int, at: int, n: int, memory: Any, piece: int, checked: bool) -> int:
+    """The CRC-32C of n bytes of a file that are read into memory, each piece over the last where it holds fewer."""
+
 def masked(crc: int) -> int:
     """A checksum as files keep it: turned and moved on, so that checksums of checksums stay good ones."""
 

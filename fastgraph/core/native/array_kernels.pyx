@@ -5,7 +5,7 @@ Rule: sizes are checked here before C touches memory, which it does without the 
 """
 
 cimport numpy as cnp
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.list cimport PyList_GET_ITEM
 from cpython.mem cimport PyMem_Free, PyMem_RawFree, PyMem_RawRealloc
@@ -13,6 +13,8 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
+
+import os
 
 import numpy as np
 
@@ -22,6 +24,8 @@ cdef extern from "core/native/crc32c.h" nogil:
     int fg_crc_by_instruction
     void fg_crc_begin()
     uint32_t fg_crc32c(uint32_t crc, const uint8_t* p, int64_t n)
+    uint32_t fg_crc_joined(uint32_t first, uint32_t second, int64_t n)
+    int64_t fg_crc_of_file(int file, int64_t at, int64_t n, uint8_t* to, int64_t piece, int keep, uint32_t* crc)
 
 cdef extern from "Python.h":
     double PyOS_string_to_double(const char* text, char** end, PyObject* overflow) except? -1.0
@@ -305,6 +309,34 @@ def crc32c(content, uint32_t crc=0) -> int:
                 crc = fg_crc32c(crc, <const uint8_t*>view.buf, view.len)
     finally:
         PyBuffer_Release(&view)
+    return crc
+
+
+def joined_crc(uint32_t first, uint32_t second, int64_t n) -> int:
+    """The CRC-32C of bytes and n more by the checksum of each."""
+    return fg_crc_joined(first, second, n)
+
+
+def crc32c_of_file(int file, int64_t at, int64_t n, memory, int64_t piece, bint checked) -> int:
+    """The CRC-32C of n bytes of a file that are read into memory, each piece over the last where it holds fewer.
+
+    0 unless `checked`. Raises EOFError if they are not there, OSError as reading does.
+    """
+    cdef Py_buffer view
+    cdef int64_t got
+    cdef uint32_t crc = 0
+    PyObject_GetBuffer(memory, &view, PyBUF_WRITABLE)
+    try:
+        if piece <= 0 or view.len < min(n, piece):
+            raise ValueError(f"pieces of {piece} bytes in {view.len}")
+        with nogil:
+            got = fg_crc_of_file(file, at, n, <uint8_t*> view.buf, piece, view.len >= n, &crc if checked else NULL)
+    finally:
+        PyBuffer_Release(&view)
+    if got < 0:
+        raise OSError(-got, os.strerror(<int> -got))
+    if got < n:
+        raise EOFError(f"{got} bytes of {n} are there")
     return crc
 
 

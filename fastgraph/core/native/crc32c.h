@@ -1,8 +1,11 @@
-/* CRC-32C (the polynomial of Castagnoli, reflected): by the CPU's instruction, three streams at once, or by tables. */
+/* CRC-32C (the polynomial of Castagnoli, reflected): by the CPU's instruction, three streams at once, or by tables; of
+ * parts that several threads took; of what a file has. */
 #ifndef FASTGRAPH_CRC32C_H
 #define FASTGRAPH_CRC32C_H
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FG_CRC_STREAM 2048 /* bytes of one of the three streams: the instruction takes three cycles, and one may start in each */
 
@@ -80,5 +83,37 @@ static void fg_crc_begin(void) {
 /* The CRC of bytes that follow those of which `crc` is the CRC; 0 at the beginning. */
 static uint32_t fg_crc32c(uint32_t crc, const uint8_t *p, int64_t n) {
     return ~(fg_crc_by_instruction ? fg_crc_by_sse(~crc, p, n) : fg_crc_by_tables(~crc, p, n));
+}
+
+/* The product of two polynomials modulo Castagnoli's; the coefficient of x^0 is the highest bit. */
+static uint32_t fg_crc_product(uint32_t a, uint32_t b) {
+    uint32_t found = 0;
+    for (; a; a <<= 1, b = b >> 1 ^ (b & 1 ? 0x82F63B78u : 0))
+        if (a >> 31) found ^= b;
+    return found;
+}
+
+/* The CRC of bytes and n more, by the CRC of each. */
+static uint32_t fg_crc_joined(uint32_t first, uint32_t second, int64_t n) {
+    uint32_t power = 1u << 23; /* x^8: a byte of zeros */
+    for (; n > 0; n >>= 1, power = fg_crc_product(power, power))
+        if (n & 1) first = fg_crc_product(power, first);
+    return first ^ second;
+}
+
+/* Read n bytes of a file into memory, or piece by piece into its first `piece` bytes; into *crc, where there is one,
+ * comes their CRC. Gives how many bytes there were, or -errno. */
+static int64_t fg_crc_of_file(int file, int64_t at, int64_t n, uint8_t *to, int64_t piece, int keep, uint32_t *crc) {
+    int64_t done = 0;
+    while (done < n) {
+        uint8_t *here = keep ? to + done : to;
+        ssize_t got = pread(file, here, (size_t)(n - done < piece ? n - done : piece), (off_t)(at + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return -errno;
+        if (got == 0) break;
+        if (crc) *crc = fg_crc32c(*crc, here, got);
+        done += got;
+    }
+    return done;
 }
 #endif
