@@ -146,6 +146,41 @@ def read_before_the_loop_sets_it(x: Any) -> Any:
     return y
 
 
+def attribute_read_before_the_loop_sets_it(x: Any) -> Any:
+    thing = Thing(x)
+    for i in fg.range(x):
+        if i == 0:
+            thing.more = x
+        else:
+            thing.more = thing.more + 1
+    return thing.more
+
+
+def key_read_before_the_loop_sets_it(x: Any) -> Any:
+    d: dict[str, Any] = {}
+    k = "key"
+    while x > 0:
+        if x == 3:
+            d[k] = x
+        else:
+            d[k] = d[k] + 1
+        x -= 1
+    return d[k]
+
+
+class Holder:
+    def __init__(self) -> None:
+        self.values = [fg.constant(3)]
+
+
+def object_that_a_loop_makes(x: Any) -> Any:
+    while x > 0:
+        thing = Holder()
+        thing.values[0] = thing.values[0] + 1
+        x -= 1
+    return thing.values[0]
+
+
 def deleted_in_loop(x: Any) -> Any:
     y = x
     for _ in fg.range(x):
@@ -454,7 +489,10 @@ CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (undefined_in_main, ValueError, r"'y' must also be initialized in the main branch"),
     (undefined_in_elif, ValueError, r"'y' must also be initialized in the else branch"),
     (undefined_before_branch, UnboundLocalError, r"'?y'? is used before assignment"),
-    (read_before_the_loop_sets_it, UnboundLocalError, r"'?y'? is used before assignment"),
+    (read_before_the_loop_sets_it, ValueError, r"'y' must be defined before the loop .*'y' is used before assignment"),
+    (attribute_read_before_the_loop_sets_it, ValueError, r"'thing\.more' must be defined before the loop"),
+    (key_read_before_the_loop_sets_it, ValueError, r"'d\[k\]' must be defined before the loop"),
+    (object_that_a_loop_makes, ValueError, r"'thing' must be defined before the loop"),
     (deleted_in_loop, ValueError, r"'y' is defined before the loop and deleted in it"),
     (key_in_one_branch, ValueError, rf"'d\['a'\]' {MUST}"),
     (keys_by_a_method, ValueError, r"dict 'd' is changed in an if .*test_messages\.py:\d+\).*keys \['a', 'b'\] after"),
