@@ -181,6 +181,15 @@ def object_that_a_loop_makes(x: Any) -> Any:
     return thing.values[0]
 
 
+def deleted_in_both_branches(x: Any) -> Any:
+    y = x
+    if x > 0:
+        del y
+    else:
+        del y
+    return y
+
+
 def deleted_in_loop(x: Any) -> Any:
     y = x
     for _ in fg.range(x):
@@ -493,6 +502,7 @@ CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (attribute_read_before_the_loop_sets_it, ValueError, r"'thing\.more' must be defined before the loop"),
     (key_read_before_the_loop_sets_it, ValueError, r"'d\[k\]' must be defined before the loop"),
     (object_that_a_loop_makes, ValueError, r"'thing' must be defined before the loop"),
+    (deleted_in_both_branches, ValueError, r"'y' must also be initialized in the main branch \(.*both delete it"),
     (deleted_in_loop, ValueError, r"'y' is defined before the loop and deleted in it"),
     (key_in_one_branch, ValueError, rf"'d\['a'\]' {MUST}"),
     (keys_by_a_method, ValueError, r"dict 'd' is changed in an if .*test_messages\.py:\d+\).*keys \['a', 'b'\] after"),

@@ -135,8 +135,8 @@ def for_stmt(
     """A for statement: over the rows of a symbolic tensor, or what is made of one, staged; over all else unrolled."""
     if current_trace() is not None and class_has(iter_, "__fg_staged_for__"):
         has_next, get_next = iter_.__fg_staged_for__()
-        is_iterator = class_has(iter_, "__next__")  # in TensorFlow, loops over datasets take no shape invariants
-        _for_elements(has_next, get_next, extra_test, body, get_state, set_state, symbol_names, is_iterator)
+        keep_invariants = not class_has(iter_, "__fg_any_shapes__")
+        _for_elements(has_next, get_next, extra_test, body, get_state, set_state, symbol_names, keep_invariants)
         return
     if not isinstance(iter_, StagedList):
         iter_ = decisive(iter_)
