@@ -404,7 +404,7 @@ def or_of_a_changed_list(x: Any) -> Any:
     return fg.stack(values or [x])
 
 
-def unlike_element_put(x: Any) -> Any:
+def element_put_by_a_tensor(x: Any) -> Any:
     values = [x, x]
     for i in fg.range(x):
         values[i] = fg.stack([i, i])
@@ -535,7 +535,11 @@ CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (returned_nothing_in_loop, ValueError, r"the return value|A value must also be returned"),
     (shape_in_branches_of_a_loop, ValueError, r"'y' has shape \(2,\) before the loop, but shape \(None,\) after"),
     (or_of_a_changed_list, NotImplementedError, r"`or` of the list 'values' .*test_messages\.py:\d+.*len\(values\)"),
-    (unlike_element_put, TypeError, r"a list that a tensor is the index of must be alike"),
+    (
+        element_put_by_a_tensor,
+        TypeError,
+        r"a tensor is the index of an element that is set \(.*test_messages\.py:\d+\)",
+    ),
     (number_of_a_changed_list, TypeError, r"length of 'values', .*AutoGraph converts"),
     (row_of_rows_written, TypeError, r"cannot be a Python index"),
     (functions_in_branches, TypeError, r"'f' must .* it holds function 'up' .* function 'down' .*tf\.cond"),
