@@ -175,6 +175,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
         165_950,
         "sparse matrices by their rows, and small tools of inner modules that libraries import",
     ),
+    (166_000, "staged loops and branches refuse, and begin, as TensorFlow's own tests of AutoGraph want it"),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
