@@ -107,6 +107,8 @@ class DatasetBase(InElements):
             return OwnedIterator(Cursor(self.source), self._spec)
         return OwnedIterator(None, self._spec, dataset_ops.iterator_of(self.handle, self._spec))
 
+    __fg_any_shapes__ = True
+
     def __fg_staged_for__(self) -> tuple[Any, Any]:
         """Return what a staged loop goes over: (is there another element, the next element), two functions."""
         return iter(self).__fg_staged_for__()

@@ -273,3 +273,29 @@ def test_classes_that_were_converted_are_freed() -> None:
     reference = made()
     gc.collect()
     assert reference() is None
+
+
+class Choosing(type):
+    """Its classes are made only of what is above 0, of what is below of the number turned round."""
+
+    def __call__(cls, value: Any) -> Any:
+        if value > 0:
+            made = value
+        else:
+            made = -value
+        instance = cls.__new__(cls)
+        instance.value = made
+        return instance
+
+
+class Chosen(metaclass=Choosing):
+    value: Any
+
+
+def test_a_call_that_a_metaclass_defines() -> None:
+    @fg.function
+    def made(x: Any) -> Any:
+        return Chosen(x).value
+
+    assert made(fg.constant(-2)).numpy() == 2
+    assert made(fg.constant(3)).numpy() == 3

@@ -193,3 +193,17 @@ def test_a_condition_that_is_no_scalar_when_the_graph_runs() -> None:
 
     with pytest.raises(fg.errors.InvalidArgumentError):
         decided(fg.constant([True, False]))
+
+
+def test_a_loop_over_an_iterator_keeps_declared_shapes_and_one_over_a_dataset_does_not() -> None:
+    @fg.function
+    def grows(elements: Any) -> Any:
+        t = fg.constant([1])
+        for _ in elements:
+            fg.autograph.experimental.set_loop_options(shape_invariants=[(t, fg.TensorShape([1]))])
+            t = fg.concat([t, t], 0)
+        return t
+
+    assert grows(fg.data.Dataset.range(2)).shape == (4,)
+    with pytest.raises(ValueError, match=r"'t' has shape \(2,\) after one iteration, which does not conform"):
+        grows(iter(fg.data.Dataset.range(2)))

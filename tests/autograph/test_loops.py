@@ -546,3 +546,28 @@ def test_what_is_returned_from_a_loop_may_have_any_length() -> None:
     for k in (0, 1, 2, 3, 5):
         x = fg.constant([1.0, 2.0, 3.0])
         assert staged(x, k).numpy().tolist() == of_another_length(x, k).numpy().tolist()
+
+
+def test_the_target_of_a_range_without_iterations_is_where_the_range_starts() -> None:
+    @fg.function
+    def last(first: Any, limit: Any, step: Any) -> Any:
+        total = 0
+        for i in fg.range(first, limit, step):
+            total += i
+        return i, total
+
+    @fg.function
+    def last_row(rows: Any) -> Any:
+        for row in rows:
+            pass
+        return row
+
+    def of(*limits: int) -> tuple[int, ...]:
+        return tuple(int(value) for value in last(*map(fg.constant, limits)))
+
+    assert of(12, 10, 1) == (12, 0)
+    assert of(2, 5, 1) == (4, 9)
+    assert of(1, 5, -1) == (1, 0)
+    assert of(5, 1, -2) == (3, 8)
+    with pytest.raises(fg.errors.InvalidArgumentError, match="must iterate at least once to initialize row"):
+        last_row(fg.constant([], fg.int32))

@@ -146,6 +146,50 @@ def read_before_the_loop_sets_it(x: Any) -> Any:
     return y
 
 
+def attribute_read_before_the_loop_sets_it(x: Any) -> Any:
+    thing = Thing(x)
+    for i in fg.range(x):
+        if i == 0:
+            thing.more = x
+        else:
+            thing.more = thing.more + 1
+    return thing.more
+
+
+def key_read_before_the_loop_sets_it(x: Any) -> Any:
+    d: dict[str, Any] = {}
+    k = "key"
+    while x > 0:
+        if x == 3:
+            d[k] = x
+        else:
+            d[k] = d[k] + 1
+        x -= 1
+    return d[k]
+
+
+class Holder:
+    def __init__(self) -> None:
+        self.values = [fg.constant(3)]
+
+
+def object_that_a_loop_makes(x: Any) -> Any:
+    while x > 0:
+        thing = Holder()
+        thing.values[0] = thing.values[0] + 1
+        x -= 1
+    return thing.values[0]
+
+
+def deleted_in_both_branches(x: Any) -> Any:
+    y = x
+    if x > 0:
+        del y
+    else:
+        del y
+    return y
+
+
 def deleted_in_loop(x: Any) -> Any:
     y = x
     for _ in fg.range(x):
@@ -360,7 +404,7 @@ def or_of_a_changed_list(x: Any) -> Any:
     return fg.stack(values or [x])
 
 
-def unlike_element_put(x: Any) -> Any:
+def element_put_by_a_tensor(x: Any) -> Any:
     values = [x, x]
     for i in fg.range(x):
         values[i] = fg.stack([i, i])
@@ -454,7 +498,11 @@ CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (undefined_in_main, ValueError, r"'y' must also be initialized in the main branch"),
     (undefined_in_elif, ValueError, r"'y' must also be initialized in the else branch"),
     (undefined_before_branch, UnboundLocalError, r"'?y'? is used before assignment"),
-    (read_before_the_loop_sets_it, UnboundLocalError, r"'?y'? is used before assignment"),
+    (read_before_the_loop_sets_it, ValueError, r"'y' must be defined before the loop .*'y' is used before assignment"),
+    (attribute_read_before_the_loop_sets_it, ValueError, r"'thing\.more' must be defined before the loop"),
+    (key_read_before_the_loop_sets_it, ValueError, r"'d\[k\]' must be defined before the loop"),
+    (object_that_a_loop_makes, ValueError, r"'thing' must be defined before the loop"),
+    (deleted_in_both_branches, ValueError, r"'y' must also be initialized in the main branch \(.*both delete it"),
     (deleted_in_loop, ValueError, r"'y' is defined before the loop and deleted in it"),
     (key_in_one_branch, ValueError, rf"'d\['a'\]' {MUST}"),
     (keys_by_a_method, ValueError, r"dict 'd' is changed in an if .*test_messages\.py:\d+\).*keys \['a', 'b'\] after"),
@@ -487,7 +535,11 @@ CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (returned_nothing_in_loop, ValueError, r"the return value|A value must also be returned"),
     (shape_in_branches_of_a_loop, ValueError, r"'y' has shape \(2,\) before the loop, but shape \(None,\) after"),
     (or_of_a_changed_list, NotImplementedError, r"`or` of the list 'values' .*test_messages\.py:\d+.*len\(values\)"),
-    (unlike_element_put, TypeError, r"a list that a tensor is the index of must be alike"),
+    (
+        element_put_by_a_tensor,
+        TypeError,
+        r"a tensor is the index of an element that is set \(.*test_messages\.py:\d+\)",
+    ),
     (number_of_a_changed_list, TypeError, r"length of 'values', .*AutoGraph converts"),
     (row_of_rows_written, TypeError, r"cannot be a Python index"),
     (functions_in_branches, TypeError, r"'f' must .* it holds function 'up' .* function 'down' .*tf\.cond"),

@@ -186,6 +186,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
         166_130,
         "checkpoints read in parts in C, checksums of parts joined; attributes and small constants of graphs made once",
     ),
+    (166_000, "staged loops and branches refuse, and begin, as TensorFlow's own tests of AutoGraph want it"),
 )
 
 #: Lines that may be left over before the budget has to be lowered.

@@ -65,7 +65,7 @@ class Undefined:
 
     def read(self) -> Any:
         """Raise UnboundLocalError."""
-        raise UnboundLocalError(f"'{self.symbol_name}' is used before assignment")
+        raise UnboundLocalError(f"'{self.symbol_name}' is used before assignment", name=self.symbol_name)
 
     def __repr__(self) -> str:
         return self.symbol_name
@@ -75,6 +75,9 @@ class Undefined:
 
     def __getitem__(self, index: object) -> Undefined:
         return self
+
+    def __setitem__(self, index: object, value: object) -> None:
+        self.read()
 
 
 class Hidden(Undefined):

@@ -101,10 +101,14 @@ def _callback(value: Any, depth: int = 0) -> Any:
 
 
 def constructors(cls: type) -> list[types.FunctionType]:
-    """Return the __new__ and __init__ of a user's class that need conversion."""
-    if autograph.is_library(cls) or type(cls).__call__ is not type.__call__:
+    """Return the __new__ and __init__ of a user's class that need conversion; or its metaclass's __call__."""
+    if autograph.is_library(cls):
         return []
-    found = [inspect.getattr_static(cls, name, None) for name in ("__new__", "__init__")]
+    if type(cls).__call__ is not type.__call__:
+        own = _is_standard(str(type(cls).__module__)) or autograph.is_library(type(cls))
+        found: list[Any] = [] if own else [type(cls).__call__]
+    else:
+        found = [inspect.getattr_static(cls, name, None) for name in ("__new__", "__init__")]
     found = [each.__func__ if isinstance(each, staticmethod) else each for each in found]
     return [each for each in found if isinstance(each, types.FunctionType) and autograph.needs_conversion(each)]
 
@@ -124,9 +128,11 @@ def _made(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _construct(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """Do as type.__call__ does, with the class's own functions converted."""
+    """Do as type.__call__ does, or its metaclass's own, with the class's own functions converted."""
     from fastgraph.staging.autograph.block_state import note_made
 
+    if type(cls).__call__ is not type.__call__:
+        return autograph.convert(type(cls).__call__)(cls, *args, **kwargs)
     if cls.__new__ is object.__new__:
         instance = object.__new__(cls)
     else:
@@ -212,9 +218,13 @@ def visible(function: types.FunctionType, instance: object = None) -> Iterator[t
             yield cls
 
 
+def _is_standard(module: str) -> bool:
+    return module != "__main__" and module.partition(".")[0] in sys.stdlib_module_names
+
+
 def _is_installed(module: str) -> bool:
     """Say whether a module is Python's own, or lies where packages are installed."""
-    if module.partition(".")[0] in sys.stdlib_module_names:
+    if _is_standard(module) or module == "__main__":
         return module != "__main__"
     file = getattr(sys.modules.get(module), "__file__", None) or ""
     return "site-packages" in file or "dist-packages" in file

@@ -13,7 +13,17 @@ from fastgraph.graph.subgraphs import closed, make_cond, opened, subgraph_name
 from fastgraph.graph.trace import GraphTrace, reserved
 from fastgraph.graphdef.graph_view import Operation
 from fastgraph.ops.arguments import known_value
-from fastgraph.staging.autograph.block_state import Join, begun, is_part, is_undefined, of_states, output_of, without
+from fastgraph.staging.autograph.block_state import (
+    Join,
+    at_line,
+    begun,
+    is_part,
+    is_undefined,
+    of_states,
+    output_of,
+    told,
+    without,
+)
 from fastgraph.staging.autograph.conditional_lists import chosen
 from fastgraph.staging.autograph.container_changes import (
     Containers,
@@ -84,6 +94,13 @@ def _check_owners(names: Sequence[str], start: Sequence[Any], ends: Sequence[Seq
             )
 
 
+def _check_left(names: Sequence[str], start: Sequence[Any], ends: Sequence[Sequence[Any]], kept: Sequence[int]) -> None:
+    """Raise ValueError where both branches delete what a later line may read, as TensorFlow does."""
+    for k in kept:
+        if all(is_undefined(end[k]) for end in ends) and not is_undefined(start[k]) and not is_part(names[k]):
+            raise ValueError(f"{told(names[k])} must also be initialized in the main branch{at_line()}: both delete it")
+
+
 def _branches(
     outer: GraphTrace,
     scope: str,
@@ -138,6 +155,8 @@ def _branches(
         known()
         return
     _check_owners(names, start, whole)
+    if not lenient:
+        _check_left(names, start, whole, kept)
     helds = held_main, held_other
     carried: list[tuple[Found, list[Any], Any]] = []  # with what a container holds besides
     left = []

@@ -6,7 +6,6 @@ Rule: as in statements.py, Python's own meaning unless a tensor decides.
 from __future__ import annotations
 
 import builtins
-import reprlib
 from collections.abc import Callable
 from typing import Any
 
@@ -308,7 +307,12 @@ class _Slots:
                 owner.pop(index, None)
         elif self._is_list and decides(index):
             if not in_state():
-                self._put(index, value)
+                raise TypeError(
+                    f"list indices must be integers or slices, and a tensor is the index of an element that is set "
+                    f"({user_place()}): a graph cannot change the one or the other element of a list. Hold the "
+                    f"elements in a tensor, values = tf.tensor_scatter_nd_update(values, [[i]], [value]), or in a "
+                    f"tf.TensorArray, values = values.write(i, value)"
+                )
         elif in_state() and self._is_list and isinstance(index, int) and index >= len(owner):
             raise NotImplementedError(
                 f"element {index} of a list is set or deleted in a staged statement ({user_place()}) that also changes "
@@ -316,24 +320,6 @@ class _Slots:
             )
         else:
             owner[index] = value
-
-    def _put(self, index: object, value: object) -> None:
-        """Have each element be `value` or what it was, whichever `index` says."""
-        owner, n = self._owner, len(self._owner)
-        made = as_rows([*owner, value])
-        if made is None:
-            raise TypeError(
-                f"the elements of a list that a tensor is the index of must be alike: {reprlib.repr(value)} cannot be "
-                f"put into {reprlib.repr(owner)} ({user_place()})"
-            )
-        *elements, new = [nesting.pack_sequence_as(made[0], [row[k] for row in made[1]]) for k in range(n + 1)]
-        at = elementwise.cast(index, dtypes.int64)
-        at = elementwise.add(at, elementwise.cast(at < 0, dtypes.int64) * n)
-        inside = comparison.logical_and(comparison.greater_equal(at, 0), comparison.less(at, n))
-        runtime_assertions.Assert(inside, ["list assignment index out of range:", index])
-        for k, old in enumerate(elements):
-            here = comparison.equal(at, k)
-            owner[k] = nesting.map_structure(lambda a, b, here=here: gathering.where(here, a, b), new, old)
 
 
 class Attributes:

@@ -198,21 +198,32 @@ class _Reversed(StagedIterable):
         return self.source.value(self.source.row(last - i))
 
 
-def counted(iter_: Any) -> tuple[Any, Callable[[Any], Any]] | None:
-    """(how many, the i-th) of a tf.range of integers with a known step: its numbers need no memory. Else None."""
+def start_of(iter_: Any) -> Any:
+    """Return where a tf.range starts, None for another tensor."""
     node = iter_.value.node
-    if node.op.name != "range" or not iter_.dtype.is_integer or not node.inputs[2].aval.value:
+    return SymbolicTensor(node.inputs[0], iter_.trace) if node.op.name == "range" else None
+
+
+def counted(iter_: Any) -> tuple[Any, Callable[[Any], Any]] | None:
+    """(how many, the i-th) of a tf.range of integers: no memory, and no error where it has none. Else None."""
+    node = iter_.value.node
+    if node.op.name != "range" or not iter_.dtype.is_integer or node.inputs[2].aval.value == 0:
         return None
-    step = int(node.inputs[2].aval.value)
-    first, last = node.inputs[0], _limit_as_given(*node.inputs[:2])
-    start, limit = (elementwise.cast(SymbolicTensor(x, iter_.trace), dtypes.int64) for x in (first, last))
+
+    def whole(value: Any) -> Any:
+        return elementwise.cast(SymbolicTensor(value, iter_.trace), dtypes.int64)
+
+    start, limit = whole(node.inputs[0]), whole(_limit_as_given(*node.inputs[:2]))
+    known = node.inputs[2].aval.value
+    step: Any = whole(node.inputs[2]) if known is None else int(known)
     n = elementwise.subtract(limit, start)
-    if step != 1:  # in int64, so that what is added does not overflow
-        n = division.floordiv(elementwise.add(n, step - (1 if step > 0 else -1)), step)
+    if known is None or step != 1:  # in int64, so that what is added does not overflow
+        one: Any = elementwise.sign(step) if known is None else 1 if step > 0 else -1
+        n = division.floordiv(elementwise.add(n, step - one), step)
 
     def row(i: object) -> Any:
         with name_scope("iterate"):  # the body's own operations have the names that they would have without these
-            steps = i if step == 1 else elementwise.multiply(i, step)
+            steps = i if known is not None and step == 1 else elementwise.multiply(i, step)
             return elementwise.cast(steps if known_value(start) == 0 else elementwise.add(start, steps), iter_.dtype)
 
     return n, row

@@ -118,12 +118,16 @@ class Loop:
         """Return how many staged loops this thread is tracing the body of."""
         return getattr(cls._local, "depth", 0)
 
-    def stage(self, counter: object, *, at_least_once: bool = False, relax: bool = False) -> None:
+    def stage(
+        self, counter: object, *, at_least_once: bool = False, relax: bool = False, keep_invariants: bool = False
+    ) -> None:
         """Trace the loop as a while node and give the names what it leaves; `counter` is where a for begins.
 
-        `relax` lets shapes vary from one iteration to the next as they do.
+        `relax` lets shapes vary from one iteration to the next as they do, unless `keep_invariants` holds and the
+        user has declared them.
         """
         self.relax = relax
+        self.keep_invariants = keep_invariants
         self.at_least_once = at_least_once
         for _ in range(MOST_LISTS):
             containers = Containers(self.blocks, self.names)
@@ -139,11 +143,27 @@ class Loop:
                     self._revised(counter)
                 except Grow as revision:
                     wanted = revision
+                except (UnboundLocalError, AttributeError, LookupError) as error:
+                    name = self._missing(error)
+                    if name is None:
+                        raise
+                    told_all = ValueError(f"'{name}' must be defined before the loop{at_line()}: {error}")
+                    raise told_all.with_traceback(error.__traceback__) from error
                 else:
                     return
             self._reset()
             grown(wanted, self.owner)
         raise wanted.refused
+
+    def _missing(self, error: Exception) -> str | None:
+        """Return the name that the loop sets, that holds nothing before it, and whose use is this error; else None."""
+        if isinstance(error, LookupError):
+            end = "]"
+        else:
+            end = f".{error.name}" if isinstance(error, AttributeError) else str(getattr(error, "name", None))
+        undefined = [name for name, value in zip(self.names, self.start, strict=True) if is_undefined(value)]
+        exact = isinstance(error, UnboundLocalError)
+        return next((name for name in undefined if (name == end if exact else name.endswith(end))), None)
 
     def _begin(self) -> None:
         """Take what the names hold before the loop, but for elements of lists that are carried as a whole."""
@@ -301,7 +321,8 @@ class Loop:
         after = [elementwise.add(inputs[k], 1) for k in range(n_own)]
         values = [*self.get_state(), *(carried.get() for carried in self.carried[len(self.names) :])]
         for tensors in together(
-            partial(carried.after, value, self.relax) for carried, value in zip(self.carried, values, strict=True)
+            partial(carried.after, value, self.relax and not (self.keep_invariants and carried.has_invariant))
+            for carried, value in zip(self.carried, values, strict=True)
         ):
             after += tensors
         return after, [
@@ -453,7 +474,8 @@ class Loop:
 
         rest = Loop(next_test, self.body, self.blocks, self.get_state, self.set_state, self.names, self.kind)
         rest.peeled = self.peeled + 1  # its body sets the options again
-        rest.stage(None if counter is None else elementwise.add(counter, 1), relax=self.relax)
+        rest.stage(None if counter is None else elementwise.add(counter, 1), relax=self.relax,
+                   keep_invariants=self.keep_invariants)  # fmt: skip
         self.set_state(tuple(
             Perhaps(value, goes_on, whys[k]) if k in whys else value for k, value in enumerate(self.get_state())
         ))  # fmt: skip

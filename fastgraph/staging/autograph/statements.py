@@ -21,11 +21,12 @@ from fastgraph.staging.autograph.block_state import (  # fmt: skip
     Perhaps,
     UndefinedReturnValue,
     condition,
+    is_undefined,
 )
 from fastgraph.staging.autograph.conditionals import staged_if
 from fastgraph.staging.autograph.container_changes import Containers
 from fastgraph.staging.autograph.expressions import and_, decides, decisive
-from fastgraph.staging.autograph.iterables import FilteredElements, StagedIterable, counted
+from fastgraph.staging.autograph.iterables import FilteredElements, StagedIterable, counted, start_of
 from fastgraph.staging.autograph.return_analysis import surely_true
 from fastgraph.staging.autograph.staged_lists import StagedList
 from fastgraph.staging.autograph.staged_loops import Loop
@@ -134,7 +135,8 @@ def for_stmt(
     """A for statement: over the rows of a symbolic tensor, or what is made of one, staged; over all else unrolled."""
     if current_trace() is not None and class_has(iter_, "__fg_staged_for__"):
         has_next, get_next = iter_.__fg_staged_for__()
-        _for_elements(has_next, get_next, extra_test, body, get_state, set_state, symbol_names)
+        keep_invariants = not class_has(iter_, "__fg_any_shapes__")
+        _for_elements(has_next, get_next, extra_test, body, get_state, set_state, symbol_names, keep_invariants)
         return
     if not isinstance(iter_, StagedList):
         iter_ = decisive(iter_)
@@ -146,6 +148,7 @@ def for_stmt(
         if iter_.shape.rank == 0:
             raise TypeError("cannot iterate over a scalar tensor")
         rows = counted(iter_) or (movement.shape(iter_)[0], functools.partial(gathering.gather, iter_))
+        get_state = _begun(get_state, symbol_names, opts.get("iterate_names"), start_of(iter_))
     else:
         _python_for(iter_, extra_test, body, get_state, set_state, symbol_names)
         return
@@ -176,6 +179,20 @@ def for_stmt(
     loop.stage(convert(0, n_rows.dtype), at_least_once=_is_positive(n_rows) and extra_test is None and holds is None)
 
 
+def _begun(
+    get_state: Callable[..., Any], names: Sequence[str], target: str | None, start: Tensor | None
+) -> Callable[..., Any]:
+    """Return a `get_state` in which a loop's target holds where its tf.range starts, as in TensorFlow, if nothing."""
+    if start is None or target not in names:
+        return get_state
+
+    def begun() -> tuple[Any, ...]:
+        state = get_state()
+        return tuple([start if n == target and is_undefined(v) else v for n, v in zip(names, state, strict=True)])
+
+    return begun
+
+
 def _for_elements(
     has_next: Callable[..., Any],
     get_next: Callable[..., Any],
@@ -184,6 +201,7 @@ def _for_elements(
     get_state: Callable[..., Any],
     set_state: Callable[..., Any],
     names: Sequence[str],
+    keep_invariants: bool,
 ) -> None:
     """A staged loop as long as `has_next()` says so, over `get_next()`; a break reads no element ahead."""
 
@@ -192,7 +210,7 @@ def _for_elements(
 
     blocks = (body,) if extra_test is None else (body, extra_test)
     loop = Loop(goes_on, lambda _: body(get_next()), blocks, get_state, set_state, names, "for")
-    loop.stage(None, relax=True)
+    loop.stage(None, relax=True, keep_invariants=keep_invariants)
 
 
 def _is_positive(n: object) -> bool:
