@@ -557,3 +557,14 @@ def test_single_numbers_in_vectors_and_matrices(rank: int) -> None:
         else:
             with pytest.raises(ValueError, match=r"rank 0|at most rank 1|must be a scalar"):
                 tf.function(f)()
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_the_gradient_of_a_slice_that_nobody_reads_checks_where_it_lies(dtype: str) -> None:
+    """Eagerly the slice refuses; in a graph of the gradient alone it is not computed."""
+    x = tf.reshape(tf.range(12.0), [3, 4])
+    gradient = tf.function(lambda n: tf.gradients(tf.slice(x, [n, 0], [1, 1]), x)[0])
+    assert gradient(tf.constant(2, dtype)).numpy().ravel().nonzero()[0].tolist() == [8]
+    for wrong in (-2, 3, 2**31 - 1):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Paddings must be non-negative"):
+            gradient(tf.constant(wrong, dtype))
