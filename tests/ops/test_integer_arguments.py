@@ -568,3 +568,12 @@ def test_the_gradient_of_a_slice_that_nobody_reads_checks_where_it_lies(dtype: s
     for wrong in (-2, 3, 2**31 - 1):
         with pytest.raises(tf.errors.InvalidArgumentError, match="Paddings must be non-negative"):
             gradient(tf.constant(wrong, dtype))
+
+
+def test_the_gradient_of_a_reversed_sequence_that_nobody_reads_checks_lengths() -> None:
+    x = tf.reshape(tf.range(12.0), [3, 4])
+    gradient = tf.function(lambda n: tf.gradients(tf.reverse_sequence(x, tf.stack([n, 1, 1]), seq_axis=1), x)[0])
+    assert gradient(tf.constant(4)).numpy().tolist() == np.ones([3, 4]).tolist()
+    for wrong in (-1, 5):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=rf"seq_lens must lie in \[0, 4\], got {wrong}"):
+            gradient(tf.constant(wrong))
