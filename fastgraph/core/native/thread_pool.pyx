@@ -28,7 +28,7 @@ cdef extern from * nogil:
     #ifdef __linux__
     static inline int fg_core(void) { return sched_getcpu(); }
     static __thread cpu_set_t fg_cores;  /* where a thread that is bound may be otherwise */
-    /* Whether this thread is where it was bound to; else somebody else (`taskset -a`) said since where it may be. */
+    /* 1 if this thread is where it was bound to; 0 if somebody else (`taskset -a`) said since where it may be. */
     static int fg_is_bound(int core) {
         cpu_set_t now;
         if (core < 0 || sched_getaffinity(0, sizeof now, &now) != 0) return 0;
