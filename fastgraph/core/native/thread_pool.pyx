@@ -91,7 +91,8 @@ cdef Region* _choose() noexcept nogil:
     if region == NULL:
         return NULL
     while True:
-        if region.invited > 0:
+        # On the caller's core one helps: who does so now looks again as it leaves.
+        if region.invited > 0 and (fg_load32(&region.core) < 0 or fg_load32(&region.joined) == 0):
             pool.regions = region.next  # the next one to ask is another one
             return region
         region = region.next
@@ -201,14 +202,13 @@ cdef void region_invite(Region* region, int32_t threads) noexcept nogil:
     cdef int32_t alive = fg_load32(&pool.alive)
     if threads > alive:
         threads = alive
-    cdef bint near = fg_load32(&region.core) >= 0  # one helper and no more
-    if threads <= fg_load32(&region.invited) or near and fg_load32(&region.joined) > 0:
+    if threads > 1 and fg_load32(&region.core) >= 0:
+        threads = 1
+    if threads <= fg_load32(&region.invited):
         return
     pthread_mutex_lock(&pool.mutex)
     if threads > pool.alive:
         threads = pool.alive
-    if near and threads > 1 - region.joined:
-        threads = 1 - region.joined
     if region.linked and threads > region.invited:
         fg_store32(&region.invited, threads)
         fg_store32(&pool.epoch, pool.epoch + 1)
