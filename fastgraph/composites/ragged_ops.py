@@ -195,6 +195,10 @@ def _limits(wanted: Any, rank: int | None) -> list[Any]:
     found: list[Any] = []
     for extent in limits:
         n = known_value(convert(extent)) if isinstance(extent, Tensor) else extent
+        if n is not None and n < 0 and not isinstance(extent, Tensor):
+            raise ValueError(f"Dimension {n} must be >= 0")
+        if n is not None and n < -1:
+            raise invalid(f"Invalid value in tensor used for shape: {n}")
         found.append(
             cast(extent, int64) if n is None and extent is not None else None if n is None or n < 0 else int(n)
         )

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base.deferred_signals import library
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.comparison import equal
 from fastgraph.ops.elementwise import ones_like, reciprocal, select, sign, widened
@@ -23,7 +24,7 @@ _RARE = "rarely used, and SciPy's is as fast as a kernel of ours would be"
 
 def _by_scipy(name: str, x: Array) -> Any:
     """SciPy's function of this name, of the elements."""
-    from scipy import special  # 30 ms, and only for these ops in eager mode
+    special = library("scipy.special")  # 30 ms, and only for these ops in eager mode
 
     with np.errstate(all="ignore"):
         return getattr(special, name)(widened(x))

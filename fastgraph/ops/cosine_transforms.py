@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base.deferred_signals import library
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.ops.arguments import as_tensor, named, static_int
@@ -51,7 +52,7 @@ def dct_p(x: Array, *, kind: int, ortho: bool, turned: bool) -> Any:
     _check_dct(x.shape[-1], kind, invalid)
     if x.size == 0:
         return x.copy()
-    from scipy import fft
+    fft = library("scipy.fft")
 
     norm = "ortho" if ortho else None
     if not turned or kind == 4 or ortho:

@@ -267,7 +267,7 @@ _BOUNDS = ("start", "limit", "delta")
 
 def _range_size(*given: Array) -> int:
     for each, what in zip(given, _BOUNDS, strict=True):
-        if np.size(each) != 1:
+        if np.size(each) != 1 or np.ndim(each) > 1:  # TensorFlow's kernel takes [2] for 2, its graphs do not
             raise ValueError(f"{what} must be a scalar, not shape [{','.join(map(str, np.shape(each)))}]")
     start, limit, delta = [np.reshape(each, ()) for each in given]
     if delta == 0:
@@ -399,7 +399,7 @@ def range_(
 
 
 def bounds(start: TensorLike, limit: TensorLike, delta: TensorLike, target: DType | None = None) -> list[Tensor]:
-    """The three of a range as scalars of one dtype: `target`, or the widest of theirs."""
+    """The three of a range in one dtype: `target`, or the widest of theirs."""
     given = [_scalar(x, target) for x in (start, limit, delta)]
     if target is None:
         names = [x.dtype.name for x in given]
@@ -417,10 +417,9 @@ def bounds(start: TensorLike, limit: TensorLike, delta: TensorLike, target: DTyp
 
 def _scalar(x: TensorLike, dtype: DType | None) -> Tensor:
     try:
-        tensor = as_tensor(x, dtype)
+        return as_tensor(x, dtype)
     except (TypeError, ValueError):
-        tensor = as_tensor(x)
-    return reshape(tensor, ()) if tensor.shape.rank and tensor.shape.num_elements() == 1 else tensor
+        return as_tensor(x)
 
 
 @public("linspace")
@@ -457,6 +456,9 @@ def linspace(
     if not are_known(axis):
         return late_unless_known(linspace, [first, last], {"num": num, "axis": axis}, first.dtype, None, name)
     axis = whole(axis, "axis")
+    rank = 0 if type(num) is int else as_tensor(num).shape.rank
+    if rank and (rank > 1 or current_trace() is not None):
+        raise invalid(f"num must be a scalar, not shape {shape_text(as_tensor(num).shape)} [Op:Range]")
     number: Any = static_int(num)
     known = number is not None
     number = number if known else num

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base.deferred_signals import library
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.comparison import greater, not_equal
@@ -326,7 +327,7 @@ def atan2(y: Array, x: Array) -> Any:
 @elementwise("math.erf", expr="erf(x)", vjp=dict(x=lambda dy, x: dy * exp(-(x * x)) * 1.1283791670955126))
 def erf(x: Array) -> Any:
     """Gauss's error function. f[*s] -> f[*s]. Source: tf.math.erf."""
-    from scipy import special  # 30 ms, and only for this op in eager mode
+    special = library("scipy.special")  # 30 ms, and only for this op in eager mode
 
     return special.erf(widened(x)).astype(x.dtype)
 
@@ -334,6 +335,6 @@ def erf(x: Array) -> Any:
 @elementwise("math.erfc", expr="erfc(x)", vjp=dict(x=lambda dy, x: dy * exp(-(x * x)) * -1.1283791670955126))
 def erfc(x: Array) -> Any:
     """1 - erf(x), precise for large x. f[*s] -> f[*s]. Source: tf.math.erfc."""
-    from scipy import special
+    special = library("scipy.special")
 
     return special.erfc(widened(x)).astype(x.dtype)

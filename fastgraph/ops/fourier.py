@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base.deferred_signals import library
 from fastgraph.core.base.dtype import as_dtype, string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
@@ -84,7 +85,7 @@ def _transform(kind: str, x: Array, axes: tuple[int, ...], norm: str, sizes: Seq
     inverse, workers = kind[0] == "i", 1 if x.size <= ALONE else num_threads()
     by = _pocketfft()
     if by is None:
-        from scipy import fft
+        fft = library("scipy.fft")
 
         return np.asarray(getattr(fft, kind)(x, s=sizes, axes=axes, norm=norm, workers=workers))
     scale = 2 if inverse is (norm == "backward") else 0  # over the number of elements, or not

@@ -16,7 +16,7 @@ import numpy as np
 from fastgraph.core.base.dtype import int32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.tensor import Tensor
+from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import (
     are_known,
     as_tensor,
@@ -450,6 +450,9 @@ _TENSOR_DIAGONALS = "bfloat16 float16 float32 float64 int32 int64 complex64 comp
 
 
 def _span(k: TensorLike) -> Span:
+    shape = preferred(k, int32).shape
+    if shape.rank is not None and shape.rank > 1 and current_trace() is None:  # else `known_axes` says it
+        raise invalid(f"diag_index must be a scalar or vector, received shape: {shape_text(shape)}")
     found = known_axes(k)
     if len(found) not in (1, 2):
         raise invalid(f"diag_index must have only one or two elements, received {len(found)} elements.")

@@ -23,7 +23,7 @@ from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import expand_dims, reshape, transpose_p
 from fastgraph.ops.reduction import reduce_max, reduce_sum
-from fastgraph.ops.runtime_checks import of_rank
+from fastgraph.ops.runtime_checks import checked, of_rank, wide
 from fastgraph.ops.scans import cumsum
 from fastgraph.ops.scatter import scatter_nd
 
@@ -89,10 +89,12 @@ def reverse_sequence(
     order = (batch, seq, *[i for i in range(rank) if i not in (batch, seq)])
     back = tuple(int(i) for i in np.argsort(order))
     moved = transpose_p(x, perm=order)
-    at = expand_dims(cast(range_(extents_of(moved)[1]), lengths.dtype), 0)
-    n = expand_dims(lengths, 1)
+    most = extents_of(moved)[1]  # looked at here, not by the gather alone, which a graph of the gradient leaves out
+    at = expand_dims(wide(range_(most)), 0)
+    n = expand_dims(
+        checked(lengths, 0, most, "seq_lens must lie in [0, {most}], got {}"), 1
+    )  # for gradients alone, too
     places = select(at < n, n - 1 - at, at)
-    places = select(n < 0, n, places)  # which is no place, as the gather says
     return transpose_p(named(name, gather_p, moved, places, axis=1, batch_dims=1), perm=back)
 
 

@@ -129,18 +129,33 @@ def slice_dynamic(input: Array, begin: Array, size: Array) -> Any:
     return body_of(slice_p)(input, begin, size=tuple(size.tolist()))
 
 
+def _check_room(dims: Sequence[int], begin: Sequence[int], shape: Sequence[int]) -> None:
+    """ValueError with TensorFlow's text, which pads here, if a block does not lie inside."""
+    for n, first, m in zip(dims, begin, shape, strict=True):
+        if first < 0 or first + n > m:
+            raise ValueError(f"Paddings must be non-negative: {first} {m - first - n}")
+
+
 def _lower_slice_grad(b: Builder, node: Node) -> list[Any]:
-    dy, begin = b.input(0), b.input(1)
+    dy, begin, out = b.input(0), b.input(1), b.output(0)
+    seen = None not in (node.inputs[1].aval.numbers or (None,))  # by the slice: it lies inside
 
     def element(index: Sequence[Any]) -> Any:
-        at, inside = [], None
+        at, inside, room = [], None, None
         for i in range(dy.rank):
-            k = index[i] - b.cast(begin.at((b.const(i, "int64"),)), "int64")
+            start = b.cast(begin.at((b.const(i, "int64"),)), "int64")
+            k = index[i] - start
             fits = b.op("and", k >= 0, k < dy.shape[i])
             inside = fits if inside is None else b.op("and", inside, fits)
             at.append(k)
+            if not seen:
+                fits = b.op("and", start >= 0, start + dy.shape[i] <= out.shape[i])
+                room = fits if room is None else b.op("and", room, fits)
         value = dy.at(at)
-        return value if inside is None else b.select(inside, value, b.const(0, node.inputs[0].aval.dtype.name))
+        if inside is None:
+            return value
+        value = b.select(inside, value, b.const(0, node.inputs[0].aval.dtype.name))
+        return value if room is None else b.check(room, value)
 
     return [element]
 
@@ -156,9 +171,14 @@ def _lower_slice_grad(b: Builder, node: Node) -> list[Any]:
         ((np.ones([1, 2]), np.array([1, 0]), np.array([2, 3])), {}),
         ((np.array(1.5), np.zeros([0], int), np.zeros([0], int)), {}),
     ],
+    error_samples=lambda: [
+        misuse("Paddings must be non-negative: 2 -1", np.ones([1, 3]), np.array([0, 2]), np.array([1, 4])),
+        misuse("Paddings must be non-negative: -1 2", np.ones([1, 3]), np.array([0, -1]), np.array([1, 4])),
+    ],
 )
 def slice_grad(dy: Array, begin: Array, shape: Array) -> Any:
     """dy set into zeros of `shape` at `begin`. t[*r], i[rank], i[rank] -> t[*shape]."""
+    validated(_check_room, dy.shape, begin.tolist(), shape.tolist())
     result = np.zeros(tuple(shape.tolist()), dy.dtype)
     result[tuple(slice(b, b + n) for b, n in zip(begin.tolist(), dy.shape, strict=True))] = dy
     return result

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from fastgraph.core.base.deferred_signals import library
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32
 from fastgraph.core.conversion import TensorLike
 from fastgraph.errors import ResourceExhaustedError
@@ -44,7 +45,7 @@ def sobol_sample(
         raise invalid(f"num_results must be at least one and skip not negative, got {count} and {first}")
     if first + count >= 2**32:
         raise invalid(f"skip and num_results must stay below 2**32, got {first} and {count}")
-    from scipy.stats import qmc
+    qmc = library("scipy.stats.qmc")
 
     try:
         points = qmc.Sobol(dims, scramble=False, bits=32).fast_forward(first + 1).random(count)

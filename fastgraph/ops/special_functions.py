@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base.deferred_signals import library
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InternalError
@@ -27,7 +28,7 @@ _SQRT_HALF = 0.7071067811865476
 
 def scipy_special() -> Any:
     """The module of SciPy, imported when it is first needed."""
-    from scipy import special  # 30 ms, and only for these ops in eager mode
+    special = library("scipy.special")  # 30 ms, and only for these ops in eager mode
 
     return special
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base.deferred_signals import library
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native.matmul import know_scipy, scipy_functions
@@ -339,7 +340,7 @@ def eigh_tridiagonal_p(alpha: Array, beta: Array) -> Any:
     n = len(alpha)
     if n < 2:
         return alpha.copy(), np.ones((n, n), alpha.dtype)
-    from scipy.linalg import eigh_tridiagonal
+    eigh_tridiagonal = library("scipy.linalg").eigh_tridiagonal
 
     know_scipy()
     try:

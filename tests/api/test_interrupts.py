@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import textwrap
 import warnings
 from typing import Any
 
@@ -41,6 +42,36 @@ def test_ctrl_c_comes_after_the_import() -> None:
         steps.append("imported")
     assert steps == ["imported"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize(
+    ("module", "call"),
+    [
+        ("logging", "tf.get_logger().name"),
+        ("scipy.fft", "tf.signal.dct([1.0, 2.0])"),
+        ("scipy.special", "tf.math.bessel_i0(1.0)"),
+    ],
+)
+def test_a_handler_finds_no_half_of_a_library(module: str, call: str) -> None:
+    """What libraries are loaded at a call's first need, a handler that comes meanwhile finds whole."""
+    program = f"""
+        import signal, sys
+        import fastgraph as tf
+
+        class During:
+            def find_spec(self, name, path=None, target=None):
+                if {module!r} in sys.modules and not found:
+                    found.append(None)
+                    signal.raise_signal(signal.SIGUSR1)
+
+        found = []
+        assert {module!r} not in sys.modules
+        signal.signal(signal.SIGUSR1, lambda *_: found.append({call}))
+        sys.meta_path.insert(0, During())
+        {call}
+        assert len(found) == 2, found
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True, timeout=120)
 
 
 @pytest.mark.parametrize("manager", [deferred, Untraced], ids=["deferred", "untraced"])

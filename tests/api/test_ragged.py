@@ -309,6 +309,8 @@ R = fg.RaggedTensor
         (lambda: R.from_sparse(fg.SparseTensor([[0, 1]], [1], [4, 3])), InvalidArgumentError, "not right-ragged"),
         (lambda: R.from_sparse([1]), TypeError, "must be of type SparseTensor"),
         (lambda: A.with_values([4.0]), ValueError, "are incompatible"),
+        (lambda: A.to_tensor(shape=[None, -1]), ValueError, "Dimension -1 must be >= 0"),
+        (lambda: A.to_tensor(shape=fg.constant([-2, 3])), InvalidArgumentError, "used for shape: -2"),
         (lambda: A.to_tensor(shape=[5]), InvalidArgumentError, "rt_input.rank = 2 but shape.rank = 1"),
         (lambda: B.merge_dims(2, 1), ValueError, "to be less than or equal to inner_axis"),
         (lambda: B.row_lengths(5), ValueError, "axis=5 out of bounds: expected -3<=axis<3"),

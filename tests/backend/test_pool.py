@@ -253,29 +253,76 @@ def test_where_cores_are_crowded_helpers_come_for_long_steps_only() -> None:
     assert met(meeting_plan([(0, 1), (1, 0)]).run([flags_tensor()[0]])) == [1, 1]
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity") or len(os.sched_getaffinity(0)) < 2, reason="one core")
-def test_where_cores_are_crowded_one_helper_comes_to_the_core_of_the_caller() -> None:
-    """A plan of short steps has one helper, on the caller's core; once nobody else wants cores, it may be anywhere."""
+def bound_threads() -> list[int]:
+    """Threads of this process that may be on one core only."""
+    threads = [int(thread) for thread in os.listdir("/proc/self/task")]
+    return [thread for thread in threads if len(os.sched_getaffinity(thread)) == 1]
 
-    def bound() -> int:
-        """Threads of this process that may be on one core only."""
-        return sum(len(os.sched_getaffinity(int(thread))) == 1 for thread in os.listdir("/proc/self/task"))
 
+def new_helpers(threads: int) -> None:
+    """End the pool's threads and let others, never bound before, come in their place."""
     set_num_threads(1)
     while alive_threads():
         time.sleep(0.001)
-    before = bound()
-    set_num_threads(4)
+    set_num_threads(threads)
+
+
+SEVERAL_CORES = pytest.mark.skipif(
+    not hasattr(os, "sched_setaffinity") or len(os.sched_getaffinity(0)) < 2, reason="one core"
+)
+
+
+@SEVERAL_CORES
+def test_where_cores_are_crowded_one_helper_comes_to_the_core_of_the_caller() -> None:
+    """A plan of short steps has one helper, on the caller's core; once nobody else wants cores, it may be anywhere."""
+    new_helpers(4)
+    before = bound_threads()
     plan = meeting_plan([(0, 1), (1, 0)], cost=1e6)
     set_crowded(60)
     assert met(plan.run([flags_tensor()[0]])) == [1, 1]
-    assert bound() == before + 1
+    assert len(bound_threads()) == len(before) + 1
     set_crowded(0)
     for _ in range(100):  # until it is that one who comes
         assert met(plan.run([flags_tensor()[0]])) == [1, 1]
-        if bound() == before:
+        if bound_threads() == before:
             break
-    assert bound() == before
+    assert bound_threads() == before
+
+
+@SEVERAL_CORES
+def test_where_cores_are_crowded_no_second_helper_comes_to_that_core() -> None:
+    """Each step that begins looks for helpers for the others: nobody is called where one is at work already."""
+    new_helpers(4)
+    b = Builder(parallel=True, cost=1e9)
+    flags = b.input((8,), "int64")
+    for me in range(8):
+        out = b.block((1,))
+        b.kernel(native.meet(), (flags,), (out,), sizes=(me, me, 2000), cost=1e6)
+        b.output(out)
+    plan = b.plan()
+    set_crowded(60)
+    executor.start_recording(1000)
+    plan.run([flags_tensor()[0]])
+    events, _, _ = executor.stop_recording()
+    steps = events[events["step"] >= 0]
+    assert max(sum((steps["begin"] <= t) & (t < steps["end"])) for t in steps["begin"]) == 2
+
+
+@SEVERAL_CORES
+def test_a_helper_stays_where_somebody_else_bound_it() -> None:
+    """`taskset -a` while cores are crowded holds for helpers on the caller's core too, once they leave it."""
+    new_helpers(2)
+    before = bound_threads()
+    plan = meeting_plan([(0, 1), (1, 0)], cost=1e6)
+    set_crowded(60)
+    assert met(plan.run([flags_tensor()[0]])) == [1, 1]
+    (helper,) = set(bound_threads()) - set(before)
+    other = os.sched_getaffinity(0) - os.sched_getaffinity(helper)
+    os.sched_setaffinity(helper, {min(other)})
+    set_crowded(0)
+    assert met(plan.run([flags_tensor()[0]])) == [1, 1]
+    assert os.sched_getaffinity(helper) == {min(other)}
+    new_helpers(2)
 
 
 def test_results_are_bit_identical_for_any_number_of_threads() -> None:

@@ -534,3 +534,46 @@ def test_nothing_of_an_array_has_its_dtype_and_calls_at_once_are_more_than_none(
     assert tf.TensorArray("bool", 0, element_shape=[2]).stack().shape == (0, 2)
     with pytest.raises(tf.errors.InvalidArgumentError, match="num_parallel_calls must be greater"):
         tf.data.Dataset.range(3).map(lambda x: x, num_parallel_calls=0)
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_single_numbers_in_vectors_and_matrices(rank: int) -> None:
+    """A range's bounds may be vectors of one number, but not in graphs; diagonals may be so in both, matrices nowhere."""
+    nested = [2] if rank == 1 else [[2]]
+    ranges = [lambda: tf.range(nested), lambda: tf.range(0, 9, nested), lambda: tf.linspace(0.0, 1.0, nested)]
+    diagonals = [
+        lambda: tf.linalg.diag([1.0], k=nested),
+        lambda: tf.linalg.diag_part(tf.eye(3), k=nested),
+        lambda: tf.linalg.set_diag(tf.eye(3), [5.0], k=nested),
+    ]
+    for f, in_graphs in [(f, False) for f in ranges] + [(f, rank == 1) for f in diagonals]:
+        if rank == 1:
+            expected = f()
+        else:
+            with pytest.raises(tf.errors.InvalidArgumentError, match="must be a scalar"):
+                f()
+        if in_graphs:
+            tf.debugging.assert_equal(tf.function(f)(), expected)
+        else:
+            with pytest.raises(ValueError, match=r"rank 0|at most rank 1|must be a scalar"):
+                tf.function(f)()
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_the_gradient_of_a_slice_that_nobody_reads_checks_where_it_lies(dtype: str) -> None:
+    """Eagerly the slice refuses; in a graph of the gradient alone it is not computed."""
+    x = tf.reshape(tf.range(12.0), [3, 4])
+    gradient = tf.function(lambda n: tf.gradients(tf.slice(x, [n, 0], [1, 1]), x)[0])
+    assert gradient(tf.constant(2, dtype)).numpy().ravel().nonzero()[0].tolist() == [8]
+    for wrong in (-2, 3, 2**31 - 1):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Paddings must be non-negative"):
+            gradient(tf.constant(wrong, dtype))
+
+
+def test_the_gradient_of_a_reversed_sequence_that_nobody_reads_checks_lengths() -> None:
+    x = tf.reshape(tf.range(12.0), [3, 4])
+    gradient = tf.function(lambda n: tf.gradients(tf.reverse_sequence(x, tf.stack([n, 1, 1]), seq_axis=1), x)[0])
+    assert gradient(tf.constant(4)).numpy().tolist() == np.ones([3, 4]).tolist()
+    for wrong in (-1, 5):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=rf"seq_lens must lie in \[0, 4\], got {wrong}"):
+            gradient(tf.constant(wrong))

@@ -143,3 +143,9 @@ def imported(module: str) -> types.ModuleType:
             return importlib.import_module(module)
         with importing:  # another thread may fork
             return importlib.import_module(module)
+
+
+@functools.cache
+def library(module: str) -> types.ModuleType:
+    """`imported`, of modules of libraries, for those who ask for them at each call."""
+    return imported(module)

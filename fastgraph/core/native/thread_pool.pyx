@@ -28,25 +28,33 @@ cdef extern from * nogil:
     #ifdef __linux__
     static inline int fg_core(void) { return sched_getcpu(); }
     static __thread cpu_set_t fg_cores;  /* where a thread that is bound may be otherwise */
-    /* Bind this thread, bound before or not, to a core; -1 where it may not be there. */
+    /* 1 if this thread is where it was bound to; 0 if somebody else (`taskset -a`) said since where it may be. */
+    static int fg_is_bound(int core) {
+        cpu_set_t now;
+        if (core < 0 || sched_getaffinity(0, sizeof now, &now) != 0) return 0;
+        return CPU_COUNT(&now) == 1 && CPU_ISSET(core, &now);
+    }
+    /* Bind this thread, bound to a core before or not (-1), to another one; -1 where it may not be there. */
     static int fg_bind(int core, int bound) {
         cpu_set_t one;
-        if (!bound && sched_getaffinity(0, sizeof fg_cores, &fg_cores) != 0) return -1;
+        if (!fg_is_bound(bound) && sched_getaffinity(0, sizeof fg_cores, &fg_cores) != 0) return -1;
         if (!CPU_ISSET(core, &fg_cores)) return -1;
         CPU_ZERO(&one);
         CPU_SET(core, &one);
         return sched_setaffinity(0, sizeof one, &one);
     }
-    static void fg_unbind(void) { sched_setaffinity(0, sizeof fg_cores, &fg_cores); }
+    static void fg_unbind(int bound) {
+        if (fg_is_bound(bound)) sched_setaffinity(0, sizeof fg_cores, &fg_cores);
+    }
     #else  /* no such calls: helpers stay away */
     static inline int fg_core(void) { return 0; }
     static int fg_bind(int core, int bound) { (void)core; (void)bound; return -1; }
-    static void fg_unbind(void) { }
+    static void fg_unbind(int bound) { (void)bound; }
     #endif
     """
     int fg_core()
-    int fg_bind(int core, bint bound)
-    void fg_unbind()
+    int fg_bind(int core, int bound)
+    void fg_unbind(int bound)
 
 cdef enum:
     MAX_THREADS = 256
@@ -83,7 +91,8 @@ cdef Region* _choose() noexcept nogil:
     if region == NULL:
         return NULL
     while True:
-        if region.invited > 0:
+        # On the caller's core one helps: who does so now looks again as it leaves.
+        if region.invited > 0 and (fg_load32(&region.core) < 0 or fg_load32(&region.joined) == 0):
             pool.regions = region.next  # the next one to ask is another one
             return region
         region = region.next
@@ -105,7 +114,7 @@ cdef void* _worker(void* argument) noexcept nogil:
             fg_add32(&region.joined, 1)
             pthread_mutex_unlock(&pool.mutex)
             if _go_to(fg_load32(&region.core), &bound):
-                _work(region)
+                _work(region, bound < 0)
             fg_add32(&region.joined, -1)  # the region may be gone from here on
             pthread_mutex_lock(&pool.mutex)
             if pool.closing > 0:
@@ -141,8 +150,8 @@ cdef bint _go_to(int32_t core, int32_t* bound) noexcept nogil:
     if core == bound[0]:
         return 1
     if core < 0:
-        fg_unbind()
-    elif fg_bind(core, bound[0] >= 0) != 0:
+        fg_unbind(bound[0])
+    elif fg_bind(core, bound[0]) != 0:
         return 0
     bound[0] = core
     return 1
@@ -193,7 +202,7 @@ cdef void region_invite(Region* region, int32_t threads) noexcept nogil:
     cdef int32_t alive = fg_load32(&pool.alive)
     if threads > alive:
         threads = alive
-    if threads > 1 and region.core >= 0:
+    if threads > 1 and fg_load32(&region.core) >= 0:
         threads = 1
     if threads <= fg_load32(&region.invited):
         return
@@ -209,7 +218,10 @@ cdef void region_invite(Region* region, int32_t threads) noexcept nogil:
 
 
 cdef void region_widen(Region* region, int32_t threads) noexcept nogil:
-    """Invite so many threads, each to wherever it may be: the region's work is long."""
+    """Invite so many threads, each to wherever it may be: the region's work is long.
+
+    Who helps on the caller's core should leave and may come again.
+    """
     fg_store32(&region.core, -1)
     region_invite(region, threads)
 
@@ -219,13 +231,13 @@ cdef bint region_orphaned(Region* region) noexcept nogil:
     return region.generation != pool.generation
 
 
-cdef void _work(Region* region) noexcept nogil:
-    """Help with a region, and note whether the core was taken away meanwhile.
+cdef void _work(Region* region, bint own_core) noexcept nogil:
+    """Help with a region, and note whether the core, its own, was taken away meanwhile.
 
-    A thread asks for its own time: what another one on another core has used is known to the tick only.
+    On a core that is not its own the thread that calls may have had it. A thread asks for its own time: what another
+    one on another core has used is known to the tick only.
     """
     cdef int64_t began = fg_now_ns(), used = fg_cpu_ns(), now
-    cdef bint own_core = fg_load32(&region.core) < 0  # else it is the caller that may have it meanwhile
     region.work(region)
     now = fg_now_ns()
     if not own_core or pool.wanted > pool.cores or now - began < STALL_NS:
@@ -317,10 +329,13 @@ cdef void _share_from(Share* share, int32_t own) noexcept nogil:
     cdef int32_t k, r
     cdef int64_t run, last, first
     cdef int64_t until = share.until if own == 0 else 0
+    cdef bint near = own != 0 and fg_load32(&share.region.core) >= 0  # on the caller's core
     for k in range(share.n_ranges):
         r = (own + k) % share.n_ranges
         last = share.runs * (r + 1) // share.n_ranges
         while True:
+            if near and fg_load32(&share.region.core) < 0:
+                return
             run = share.runs * r // share.n_ranges + fg_add32(&share.ranges[r].taken, 1) - 1
             if run >= last:
                 break
@@ -333,7 +348,7 @@ cdef void _share_from(Share* share, int32_t own) noexcept nogil:
 
 cdef void _share_work(Region* region) noexcept nogil:
     cdef Share* share = <Share*>region
-    _share_from(share, fg_add32(&share.came, 1) - 1)
+    _share_from(share, min(fg_add32(&share.came, 1), share.n_ranges) - 1)
 
 
 cdef void pool_share(part_t part, void* context, int64_t n, int64_t chunk) noexcept nogil:
