@@ -90,10 +90,10 @@ def tables_of_an_object(x):
     class Histogram:
         def __init__(self):
             self.n = 0
-            self.bins = [0, 0, 0]
+            self.bins = fg.zeros([3], fg.int32)
 
         def add(self, k):
-            self.bins[k] = self.bins[k] + 1
+            self.bins = fg.tensor_scatter_nd_add(self.bins, [[k]], [1])
             self.n += 1
 
     histogram = Histogram()
@@ -126,7 +126,7 @@ def walrus_before_and(x):
 
 @case(-2, 1)
 def index_of_a_negative_number(x):
-    values = [1, 2, 3]
+    values, found = [1, 2, 3], x
     if x < 2:
-        values[-x] = values[-x + 1 - 1] * 5
-    return values
+        found = values[-x + 1 - 1] * 5
+    return found
