@@ -25,6 +25,8 @@ CASES = {
     "overlapping along one axis": ((2, 8, 9, 20), (2, 3), (2, 1), "SAME"),
     "single elements": ((2, 5, 6, 3), (1, 1), (2, 1), "SAME"),
     "overlapping": ((2, 9, 8, 5), (3, 3), (2, 2), "SAME"),
+    "overlapping, whole vectors": ((2, 9, 8, 32), (3, 3), (2, 2), "SAME"),
+    "every place, whole vectors": ((1, 6, 7, 40), (2, 3), (1, 1), "VALID"),
     "every place": ((2, 7, 8, 17), (3, 3), (1, 1), "SAME"),
     "valid": ((3, 11, 9, 3), (5, 4), (2, 1), "VALID"),
     "gaps": ((2, 13, 13, 4), (5, 5), (6, 7), "VALID"),
