@@ -1,4 +1,4 @@
-"""Ops on StructuredTensors: concat, gather, expand_dims, random shuffles, zeros and ones, shape, size, rank, identity.
+"""Ops on StructuredTensors: concat, gather, expand_dims, random shuffles, zeros and ones, shape, size, rank.
 
 Rule: an op is done to each field, and to a tensor of the structures' own shape, from whose result that of the results
 is read.

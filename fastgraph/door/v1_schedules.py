@@ -1,4 +1,4 @@
-"""tf.compat.v1.train's learning rates that fall with the steps.
+"""tf.compat.v1.train's learning rates that fall with the steps: the built-in Keras's schedules, asked at once or later.
 
 Rule: outside of graphs each is a function without arguments, which is asked for the rate of the step as it then is; in
 a graph it is the rate itself.
@@ -13,6 +13,7 @@ from typing import Any
 
 import fastgraph as tf
 from fastgraph.core.conversion import TensorLike
+from fastgraph.keras.optimizers import schedules
 
 _Rate = Any  # a tensor in a graph, else a function that gives one
 
@@ -37,11 +38,6 @@ def _falling(function: Callable[..., Any]) -> Callable[..., _Rate]:
     return schedule
 
 
-def _part(step: Any, decay_steps: TensorLike, staircase: bool) -> Any:
-    part = step / tf.cast(decay_steps, step.dtype)
-    return tf.floor(part) if staircase else part
-
-
 def _wave(part: Any) -> Any:
     """One of part 0, zero of part 1, by a cosine."""
     return 0.5 * (1.0 + tf.cos(tf.constant(math.pi, part.dtype) * part))
@@ -52,7 +48,7 @@ def train_exponential_decay(
     learning_rate: Any, global_step: Any, decay_steps: TensorLike, decay_rate: TensorLike, staircase: bool = False
 ) -> _Rate:
     """The rate times decay_rate once every decay_steps."""
-    return learning_rate * tf.cast(decay_rate, learning_rate.dtype) ** _part(global_step, decay_steps, staircase)
+    return schedules.ExponentialDecay(learning_rate, decay_steps, decay_rate, staircase)(global_step)
 
 
 @_falling
@@ -60,8 +56,8 @@ def train_natural_exp_decay(
     learning_rate: Any, global_step: Any, decay_steps: TensorLike, decay_rate: TensorLike, staircase: bool = False
 ) -> _Rate:
     """The rate times exp(-decay_rate) once every decay_steps."""
-    rate = tf.cast(decay_rate, learning_rate.dtype)
-    return learning_rate * tf.exp(-rate * _part(global_step, decay_steps, staircase))
+    base = tf.exp(-tf.cast(decay_rate, learning_rate.dtype))
+    return schedules.ExponentialDecay(learning_rate, decay_steps, base, staircase)(global_step)
 
 
 @_falling
@@ -69,8 +65,7 @@ def train_inverse_time_decay(
     learning_rate: Any, global_step: Any, decay_steps: TensorLike, decay_rate: TensorLike, staircase: bool = False
 ) -> _Rate:
     """The rate over 1 + decay_rate times the steps, counted in decay_steps."""
-    rate = tf.cast(decay_rate, learning_rate.dtype)
-    return learning_rate / (1.0 + rate * _part(global_step, decay_steps, staircase))
+    return schedules.InverseTimeDecay(learning_rate, decay_steps, decay_rate, staircase)(global_step)
 
 
 @_falling
@@ -79,20 +74,13 @@ def train_polynomial_decay(
     power: TensorLike = 1.0, cycle: bool = False,
 ) -> _Rate:  # fmt: skip
     """The rate, falling to another within decay_steps by a power; with `cycle` within a multiple of them."""
-    of = learning_rate.dtype
-    steps, end = tf.cast(decay_steps, of), tf.cast(end_learning_rate, of)
-    if cycle:
-        steps *= tf.maximum(tf.math.ceil(global_step / steps), 1.0)
-    else:
-        global_step = tf.minimum(global_step, steps)
-    return (learning_rate - end) * (1.0 - global_step / steps) ** tf.cast(power, of) + end
+    return schedules.PolynomialDecay(learning_rate, decay_steps, end_learning_rate, power, cycle)(global_step)
 
 
 @_falling
 def train_cosine_decay(learning_rate: Any, global_step: Any, decay_steps: TensorLike, alpha: float = 0.0) -> _Rate:
     """The rate, falling to alpha times itself within decay_steps by a cosine."""
-    part = tf.minimum(global_step / tf.cast(decay_steps, learning_rate.dtype), 1.0)
-    return learning_rate * ((1 - alpha) * _wave(part) + alpha)
+    return schedules.CosineDecay(learning_rate, decay_steps, alpha)(global_step)
 
 
 @_falling
@@ -101,17 +89,7 @@ def train_cosine_decay_restarts(
     alpha: float = 0.0,
 ) -> _Rate:  # fmt: skip
     """The rate falling by a cosine again and again, each time within t_mul as many steps, from m_mul of the rate."""
-    of = learning_rate.dtype
-    part = global_step / tf.cast(first_decay_steps, of)
-    if t_mul == 1.0:
-        times = tf.floor(part)
-        part -= times
-    else:
-        times = tf.floor(tf.math.log(1.0 - part * (1.0 - t_mul)) / tf.math.log(tf.constant(t_mul, of)))
-        gone = (1.0 - tf.constant(t_mul, of) ** times) / (1.0 - t_mul)
-        part = (part - gone) / tf.constant(t_mul, of) ** times
-    height = tf.constant(m_mul, of) ** times
-    return learning_rate * ((1 - alpha) * height * _wave(part) + alpha)
+    return schedules.CosineDecayRestarts(learning_rate, first_decay_steps, t_mul, m_mul, alpha)(global_step)
 
 
 @_falling

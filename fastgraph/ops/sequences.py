@@ -89,11 +89,10 @@ def reverse_sequence(
     order = (batch, seq, *[i for i in range(rank) if i not in (batch, seq)])
     back = tuple(int(i) for i in np.argsort(order))
     moved = transpose_p(x, perm=order)
-    most = extents_of(moved)[1]  # looked at here, not by the gather alone, which a graph of the gradient leaves out
+    most = extents_of(moved)[1]
     at = expand_dims(wide(range_(most)), 0)
-    n = expand_dims(
-        checked(lengths, 0, most, "seq_lens must lie in [0, {most}], got {}"), 1
-    )  # for gradients alone, too
+    # Looked at here, not by the gather alone, which a graph of the gradient leaves out.
+    n = expand_dims(checked(lengths, 0, most, "seq_lens must lie in [0, {most}], got {}"), 1)
     places = select(at < n, n - 1 - at, at)
     return transpose_p(named(name, gather_p, moved, places, axis=1, batch_dims=1), perm=back)
 

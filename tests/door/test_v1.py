@@ -106,6 +106,15 @@ def test_rates_that_fall_are_asked_later_or_in_graphs(i: int) -> None:
         assert float(compiled(fg.constant(now))) == pytest.approx(wanted, rel=1e-5)
 
 
+@pytest.mark.parametrize("name", ["exponential_decay", "natural_exp_decay", "inverse_time_decay", "polynomial_decay"])
+def test_rates_are_computed_in_the_dtype_of_the_first(name: str) -> None:
+    rate = getattr(v1.train, name)(fg.constant(0.1, fg.float64), 3, fg.constant(7), 0.25)()
+    assert rate.dtype == fg.float64
+    exact = {"exponential_decay": 0.1 * 0.25 ** (3 / 7), "natural_exp_decay": 0.1 * np.exp(-0.25 * 3 / 7),
+             "inverse_time_decay": 0.1 / (1 + 0.25 * 3 / 7), "polynomial_decay": (0.1 - 0.25) * (4 / 7) + 0.25}  # fmt: skip
+    assert float(rate) == pytest.approx(exact[name], rel=1e-13)
+
+
 def test_rates_refuse() -> None:
     with pytest.raises(ValueError, match=r"global_step is required for cosine_decay"):
         v1.train.cosine_decay(0.1, None, 10)

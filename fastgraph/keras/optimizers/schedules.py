@@ -1,6 +1,7 @@
 """tf.keras.optimizers.schedules: learning rates as functions of the step. Meaning of Keras 2.
 
-Rule: a schedule is a callable from the step to the rate, in float32 and in ops, so that it is part of a training step.
+Rule: a schedule is a callable from the step to the rate, in ops, so that it is part of a training step: in float32, or
+in the dtype of a tensor that the first rate is.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from fastgraph.core.base.dtype import float32
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import identifiers
-from fastgraph.ops.comparison import equal, greater, less
-from fastgraph.ops.elementwise import cast, minimum
+from fastgraph.ops.comparison import greater, less
+from fastgraph.ops.elementwise import cast, maximum, minimum
 from fastgraph.ops.exponentials import cos, log, pow
 from fastgraph.ops.gathering import where
 from fastgraph.ops.rounding import ceil, floor
@@ -57,18 +58,17 @@ class LearningRateSchedule:
 class ExponentialDecay(LearningRateSchedule):
     """initial * decay_rate^(step / decay_steps), the exponent a whole number if `staircase`."""
 
-    initial_learning_rate: float
-    decay_steps: float
-    decay_rate: float
+    initial_learning_rate: TensorLike
+    decay_steps: TensorLike
+    decay_rate: TensorLike
     staircase: bool = False
     name: str | None = None
 
     def __call__(self, step: TensorLike) -> Any:
         """Return the learning rate at this step."""
-        exponent = _number(step) / float(self.decay_steps)
-        if self.staircase:
-            exponent = floor(exponent)
-        return self.initial_learning_rate * pow(_number(self.decay_rate), exponent)
+        rate, now, length, base = _alike(self.initial_learning_rate, step, self.decay_steps, self.decay_rate)
+        exponent = floor(now / length) if self.staircase else now / length
+        return rate * pow(base, exponent)
 
 
 @dataclass(eq=False, repr=False)
@@ -100,40 +100,39 @@ class PiecewiseConstantDecay(LearningRateSchedule):
 class PolynomialDecay(LearningRateSchedule):
     """A fall from initial to end as (1 - step / decay_steps)^power; with `cycle` over and over, ever more slowly."""
 
-    initial_learning_rate: float
-    decay_steps: float
-    end_learning_rate: float = 0.0001
-    power: float = 1.0
+    initial_learning_rate: TensorLike
+    decay_steps: TensorLike
+    end_learning_rate: TensorLike = 0.0001
+    power: TensorLike = 1.0
     cycle: bool = False
     name: str | None = None
 
     def __call__(self, step: TensorLike) -> Any:
         """Return the learning rate at this step."""
-        now, length = _number(step), _number(self.decay_steps)
+        rate, now, length = _alike(self.initial_learning_rate, step, self.decay_steps)
+        _, end, power = _alike(rate, self.end_learning_rate, self.power)
         if self.cycle:
-            length = length * where(equal(now, 0.0), _number(1.0), ceil(now / length))
+            length = length * maximum(ceil(now / length), 1.0)
         else:
             now = minimum(now, length)
-        left = pow(1.0 - now / length, _number(self.power))
-        return (self.initial_learning_rate - self.end_learning_rate) * left + self.end_learning_rate
+        return (rate - end) * pow(1.0 - now / length, power) + end
 
 
 @dataclass(eq=False, repr=False)
 class InverseTimeDecay(LearningRateSchedule):
     """initial / (1 + decay_rate * step / decay_steps), the quotient a whole number if `staircase`."""
 
-    initial_learning_rate: float
-    decay_steps: float
-    decay_rate: float
+    initial_learning_rate: TensorLike
+    decay_steps: TensorLike
+    decay_rate: TensorLike
     staircase: bool = False
     name: str | None = None
 
     def __call__(self, step: TensorLike) -> Any:
         """Return the learning rate at this step."""
-        periods = _number(step) / float(self.decay_steps)
-        if self.staircase:
-            periods = floor(periods)
-        return self.initial_learning_rate / (1.0 + self.decay_rate * periods)
+        rate, now, length, share = _alike(self.initial_learning_rate, step, self.decay_steps, self.decay_rate)
+        periods = floor(now / length) if self.staircase else now / length
+        return rate / (1.0 + share * periods)
 
 
 @dataclass(eq=False, repr=False)
@@ -143,8 +142,8 @@ class CosineDecay(LearningRateSchedule):
     Source: Loshchilov and Hutter, arXiv:1608.03983.
     """
 
-    initial_learning_rate: float
-    decay_steps: float
+    initial_learning_rate: TensorLike
+    decay_steps: TensorLike
     alpha: float = 0.0
     name: str | None = None
     warmup_target: float | None = None
@@ -152,25 +151,23 @@ class CosineDecay(LearningRateSchedule):
 
     def __call__(self, step: TensorLike) -> Any:
         """Return the learning rate at this step."""
-        now = minimum(_number(step), float(self.decay_steps + self.warmup_steps))
+        rate, now, length, warm = _alike(self.initial_learning_rate, step, self.decay_steps, self.warmup_steps)
         if self.warmup_target is None:
-            return self._decayed(minimum(now, float(self.decay_steps)), self.initial_learning_rate)
-        rise = self.warmup_target - self.initial_learning_rate
-        rising = self.initial_learning_rate + rise * (now / float(self.warmup_steps))
-        falling = self._decayed(now - float(self.warmup_steps), self.warmup_target)
-        return where(less(now, float(self.warmup_steps)), rising, falling)
+            return self._decayed(minimum(now, length) / length, rate)
+        now = minimum(now, length + warm)
+        rising = rate + (self.warmup_target - rate) * (now / warm)
+        return where(less(now, warm), rising, self._decayed((now - warm) / length, self.warmup_target))
 
-    def _decayed(self, now: Tensor, start: float) -> Any:
-        share = 0.5 * (1.0 + cos(math.pi * (now / float(self.decay_steps))))
-        return start * ((1.0 - self.alpha) * share + self.alpha)
+    def _decayed(self, part: Tensor, start: Any) -> Any:
+        return start * ((1.0 - self.alpha) * (0.5 * (1.0 + cos(math.pi * part))) + self.alpha)
 
 
 @dataclass(eq=False, repr=False)
 class CosineDecayRestarts(LearningRateSchedule):
     """Cosine waves one after another: each t_mul times as long and m_mul times as high as the one before."""
 
-    initial_learning_rate: float
-    first_decay_steps: float
+    initial_learning_rate: TensorLike
+    first_decay_steps: TensorLike
     t_mul: float = 2.0
     m_mul: float = 1.0
     alpha: float = 0.0
@@ -178,17 +175,19 @@ class CosineDecayRestarts(LearningRateSchedule):
 
     def __call__(self, step: TensorLike) -> Any:
         """Return the learning rate at this step."""
-        done = _number(step) / float(self.first_decay_steps)
+        rate, now, length, t_mul, m_mul = _alike(
+            self.initial_learning_rate, step, self.first_decay_steps, self.t_mul, self.m_mul
+        )
+        done = now / length
         if self.t_mul == 1.0:
             n_restarts = floor(done)
             done = done - n_restarts
         else:
-            n_restarts = floor(log(1.0 - done * (1.0 - self.t_mul)) / math.log(self.t_mul))
-            length = pow(_number(self.t_mul), n_restarts)
-            done = (done - (1.0 - length) / (1.0 - self.t_mul)) / length
-        height = pow(_number(self.m_mul), n_restarts)
-        share = 0.5 * height * (1.0 + cos(math.pi * done))
-        return self.initial_learning_rate * ((1.0 - self.alpha) * share + self.alpha)
+            n_restarts = floor(log(1.0 - done * (1.0 - t_mul)) / log(t_mul))
+            length = pow(t_mul, n_restarts)
+            done = (done - (1.0 - length) / (1.0 - t_mul)) / length
+        share = 0.5 * pow(m_mul, n_restarts) * (1.0 + cos(math.pi * done))
+        return rate * ((1.0 - self.alpha) * share + self.alpha)
 
 
 _TABLE: dict[str, Any] = {
@@ -210,3 +209,9 @@ def serialize(learning_rate_schedule: LearningRateSchedule) -> Any:
 
 def _number(value: TensorLike) -> Any:
     return cast(convert_to_tensor(value), float32)
+
+
+def _alike(rate: TensorLike, *numbers: TensorLike) -> list[Any]:
+    """A rate and numbers of a schedule as tensors: of the rate's dtype where it is a floating-point tensor."""
+    first = rate if isinstance(rate, Tensor) and rate.dtype.is_floating else _number(rate)
+    return [first, *[cast(convert_to_tensor(number), first.dtype) for number in numbers]]
