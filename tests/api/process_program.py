@@ -55,6 +55,18 @@ begun = [link.start([np.float32([rank, i])]) for i in range(12)]
 for i in (11, *range(11)):
     assert begun[i].end()[0].tolist() == [n * (n - 1) / 2, n * i]
 
+# Sums of every size, many under way, of what lies in pieces.
+for size in (0, 1, 511, 513, 8191, 8193, (1 << 18) - 1, 1 << 18, (1 << 19) + 3):
+    for layout in ([np.float32], [np.float32, np.float64, np.float32, np.int64, np.float16]):
+        whole = [np.arange(2 * size).astype(kind) % 7 for kind in layout]
+        for _ in range(2):
+            sums = [link.start([(array * (rank + 1 + i))[::2] for array in whole]) for i in range(3)]
+            for i in (1, 0, 2):
+                for array, total in zip(whole, sums[i].end(), strict=True):
+                    factor = sum(other + 1 + i for other in range(n))
+                    np.testing.assert_array_equal(total, (array * factor)[::2].astype(array.dtype))
+                    everywhere(total if size < 9000 else total.reshape(-1)[:99])
+
 # Gradients as bfloat16: optimizers' alone, unless a sum is told so.
 gradients = [np.random.RandomState(i).randn(37).astype("float32") for i in range(n)]
 exact = sum(gradients)

@@ -16,6 +16,9 @@
 #define FG_NEAR 524288 /* bytes of b that pass by all rows before the next ones come: they stay in the second cache */
 #define FG_DEEP 4096 /* bytes of a row of a that are taken at a time: of more, few would stay in the nearest cache */
 #define FG_FAR 524288 /* bytes over which the rows of b lie: from here on they are copied */
+#define FG_PAGE 4096 /* bytes: lines that lie so far apart have the same place in the nearest cache, of eight lines */
+#define FG_PARTED 128 /* columns of b that repay to lay such rows of a apart */
+#define FG_LINE_OF(T) (64 / (int64_t)sizeof(T))
 #define FG_DEPTH_OF(T) (FG_DEEP / (int64_t)sizeof(T))
 
 /* Memory for what does not fit the stack, one for each thread that multiplies; freed when the thread ends. */

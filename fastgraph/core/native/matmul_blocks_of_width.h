@@ -128,6 +128,8 @@ static __attribute__((target(TARGET))) void NAME(fg_product)(const NAME(rows_t) 
     /* Rows far apart want the same places of the caches, and pages of memory; few rows of a do not repay the copy. */
     int copy_b = b_col != 1 || (b_row * deep * (int64_t)sizeof(T) >= FG_FAR && m >= 32);
     int copy_a = a_col > 256 && deep >= 128; /* a in the order it has is read along its lines: no copy is better */
+    /* Rows a page apart share one place of the nearest cache, which holds fewer than a block has: copied, they lie apart. */
+    int part_a = !copy_a && a_col == 1 && a_row * (int64_t)sizeof(T) % FG_PAGE == 0 && n >= FG_PARTED && m > 8;
     for (int64_t v0 = 0; v0 < n; v0 += near) {
         int64_t count = n - v0 < near ? n - v0 : near;
         for (int64_t p0 = 0; p0 == 0 || p0 < k; p0 += deep) {
@@ -151,6 +153,10 @@ static __attribute__((target(TARGET))) void NAME(fg_product)(const NAME(rows_t) 
                             STORE(block + p * 16 + LANES, LOAD_PART(left + p * a_col + LANES, mask));
                     }
                     left = block, left_row = 1, left_col = 16;
+                } else if (part_a) {
+                    int64_t row = depth + FG_LINE_OF(T);
+                    for (int64_t r = 0; r < rows; r++) memcpy(block + r * row, left + r * a_row, depth * sizeof(T));
+                    left = block, left_row = row;
                 }
                 by[rows](left, left_row, left_col, right, right_row, panel, c + at * c_row + v0, c_row, count,
                                  depth, p0 > 0);

@@ -1,0 +1,72 @@
+"""Sums of arrays over two processes: each sends the other all that it has, and adds up what comes.
+
+Rule: as many bytes leave a process as in any other way, at once instead of half of them after the other half, so there
+is one latency. A sum of two is the same in either order, so both have the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+PIECE = 1 << 20  #: Bytes that are added up at once: while one piece is, the next ones come.
+_TAG = 7707
+
+
+class Exchange:
+    """A sum over two processes that is under way; `own`, what it is made of, has to stay until the end.
+
+    own, total: t[n], and where the sum is written, which is all there is to it once `Test` has been true.
+    """
+
+    __slots__ = ("_comes", "_leaves")
+
+    def __init__(self, comm: Any, own: np.ndarray, total: np.ndarray) -> None:
+        other = 1 - comm.rank
+        step = max(1, PIECE // own.itemsize)
+        pieces = [(own[at : at + step], total[at : at + step]) for at in range(0, own.size, step)]
+        self._comes = [(mine, its, comm.Irecv(its, other, _TAG)) for mine, its in pieces]
+        self._leaves = [comm.Isend(mine, other, _TAG) for mine, _ in pieces]
+        self._comes.reverse()  # the first comes first, and is taken from the end
+
+    def Test(self) -> bool:
+        """Add up what has come; return whether all has, and all has left. Its name is that of MPI's requests."""
+        comes, leaves = self._comes, self._leaves
+        while comes:
+            mine, its, request = comes[-1]
+            if not request.Test():
+                return False
+            np.add(mine, its, its)
+            comes.pop()
+        while leaves:
+            if not leaves[-1].Test():
+                return False
+            leaves.pop()
+        return True
+
+
+class PreparedExchange:
+    """A sum over two processes, of what lies in the same memory each time: begun by `Start`, again and again.
+
+    own, total: t[n], read at `Start`, written when `Test` is true. Its names are those of MPI's persistent requests.
+    """
+
+    __slots__ = ("_comes", "_leaves", "_operands")
+
+    def __init__(self, comm: Any, own: np.ndarray, total: np.ndarray) -> None:
+        other, theirs = 1 - comm.rank, np.empty_like(own)
+        self._comes, self._leaves = comm.Recv_init(theirs, other, _TAG), comm.Send_init(own, other, _TAG)
+        self._operands = own, theirs, total
+
+    def Start(self) -> None:
+        """Begin."""
+        self._comes.Start()
+        self._leaves.Start()
+
+    def Test(self) -> bool:
+        """Return whether all has come and has left; then it is added up."""
+        if not (self._comes.Test() and self._leaves.Test()):
+            return False
+        np.add(*self._operands)
+        return True
