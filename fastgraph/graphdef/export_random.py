@@ -6,7 +6,7 @@ Rule: as in `export_decompositions`: the last operation has the node's name and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graphdef.export_decompositions import Parts
 from fastgraph.graphdef.graph_copies import origin
 from fastgraph.graphdef.node_bytes import Definition, const_definition, constant
-from fastgraph.graphdef.op_table import Unwritable, defined
+from fastgraph.graphdef.op_table import Unwritable, as_is, defined
 from fastgraph.ops.random_states import RESERVED, generators
 
 PHILOX = 1  # the algorithm's number
@@ -31,9 +31,9 @@ def _own(state: Node, graph: Graph) -> Any:
     return cell if cell is not None and cell in generators.traced else None
 
 
-def _seeds(node: Node, graph: Graph) -> dict[str, int]:
-    """The seeds of the generator that an op draws from; Unwritable where it is no op's own."""
-    cell = _own(node.inputs[0].node, graph)
+def _seeds(node: Node, graph: Graph, cell: Any = None) -> dict[str, int]:
+    """The seeds of the generator that an op draws from, `cell` if it is known; Unwritable where it is no op's own."""
+    cell = cell or _own(node.inputs[0].node, graph)
     if cell is None:
         raise Unwritable("random numbers of a generator that is a Variable")
     first, second = generators.traced[cell] or (0, 0)
@@ -64,13 +64,14 @@ def random_numbers(node: Node, graph: Graph) -> list[Definition]:
     kind = node.attrs["kind"]
     parts = Parts(node)
     state = node.inputs[0].node
-    if kind == "bits" and _own(state, graph) is not None:
+    own = _own(state, graph)
+    if kind == "bits" and own is not None:
         return _words(parts, node, graph)
     shape = _shape_input(parts, node)
-    if state.op.name != "state_of_seed" and _own(state, graph) is None:
-        return _stateless(parts, shape, key_and_counter(parts, node.inputs[0]), kind)
+    if own is not None:
+        return parts.last(_STATEFUL[kind], (shape,), **_seeds(node, graph, own))
     if state.op.name != "state_of_seed":
-        return parts.last(_STATEFUL[kind], (shape,), **_seeds(node, graph))
+        return _stateless(parts, shape, key_and_counter(parts, node.inputs[0]), kind)
     seed = state.inputs[0]
     both = Node(state.op, (), {}, (Aval(dtypes.uint64, (1,)), Aval(dtypes.uint64, (2,))), f"{node.name}/{_KEYS}")
     parts.made.append(defined(both, _KEYS, (seed,)))
@@ -204,8 +205,8 @@ def permutation(node: Node, graph: Graph) -> list[Definition]:
 
 def skipped(node: Node, graph: Graph) -> list[Definition]:
     """The state of a generator that is a Variable, which goes on by so many numbers."""
-    if _own(node, graph) is not None:
-        raise Unwritable("the state of an op's own generator")
+    if _own(node, graph) is not None:  # left out, where nothing else takes it: see without_states
+        return [as_is(node)]
     resource, blocks = node.inputs
     parts = Parts(node)
     alg = parts.const(PHILOX, "alg", dtypes.int32)
@@ -234,7 +235,7 @@ def key_and_counter(parts: Parts, state: Value) -> tuple[Value, Value]:
 
 
 #: Ops that are written with the graph that knows the generators.
-RANDOM = {
+RANDOM: dict[str, Callable[[Node, Graph], list[Definition]]] = {
     "draw": skipped,
     "host_call": host_call,
     "random_binomial": of_seed_alone,
@@ -248,13 +249,14 @@ RANDOM = {
 }
 
 
+#: Primitives whose nodes are states that random numbers come from.
+STATES = frozenset({"state_of_seed", "draw"})
+
+
 def without_states(graph: Graph, found: list[Definition]) -> list[Definition]:
     """Leave out the states of generators that no operation takes any more, and the generators' placeholders."""
-    states = {
-        node
-        for node in graph.nodes
-        if node.op.name == "state_of_seed" or (node.op.name == "draw" and _own(node, graph) is not None)
-    }
+    states = {each.node for each in found if each.is_foreign and each.node.op.name == "draw"}
+    states.update([node for node in graph.nodes if node.op.name == "state_of_seed"])
     if not states:
         return found
     held = {value.node for node in states for value in node.inputs if value.aval.dtype == dtypes.resource}
