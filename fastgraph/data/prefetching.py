@@ -2,7 +2,8 @@
 
 Rule: a thread begins only when some elements in a row have taken longer than a thread costs, so quick pipelines run
 without (where the order is free they begin with threads: one element that takes long holds up no other; where Python
-is called ahead, somebody may wait for that); errors come where their elements would. Threads end with the iterator that they work for, and before the interpreter does.
+is called ahead, somebody may wait for that); errors come where their elements would. Threads end with the iterator that
+they work for, and before the interpreter does.
 """
 
 from __future__ import annotations

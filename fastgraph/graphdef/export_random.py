@@ -70,12 +70,17 @@ def random_numbers(node: Node, graph: Graph) -> list[Definition]:
     shape = _shape_input(parts, node)
     if own is not None:
         return parts.last(_STATEFUL[kind], (shape,), **_seeds(node, graph, own))
+    return _stateless(parts, shape, _keys_of(parts, node), kind)
+
+
+def _keys_of(parts: Parts, node: Node) -> Sequence[Value]:
+    """The key and the counter of a seed that the program gives, or of the state of a generator."""
+    state = node.inputs[0].node
     if state.op.name != "state_of_seed":
-        return _stateless(parts, shape, key_and_counter(parts, node.inputs[0]), kind)
-    seed = state.inputs[0]
+        return key_and_counter(parts, node.inputs[0])
     both = Node(state.op, (), {}, (Aval(dtypes.uint64, (1,)), Aval(dtypes.uint64, (2,))), f"{node.name}/{_KEYS}")
-    parts.made.append(defined(both, _KEYS, (seed,)))
-    return _stateless(parts, shape, both.outputs, kind)
+    parts.made.append(defined(both, _KEYS, (state.inputs[0],)))
+    return both.outputs
 
 
 def _stateless(parts: Parts, shape: Value, keys: Sequence[Value], kind: str) -> list[Definition]:
@@ -121,10 +126,7 @@ def of_rates(node: Node, graph: Graph) -> list[Definition]:
         if not gamma:
             attrs = {"T": size.aval.dtype, "Rtype": rates.aval.dtype}
             return _of_seed(node, "StatelessRandomPoisson", (size, rates), **attrs)
-        avals = (Aval(dtypes.uint64, (1,)), Aval(dtypes.uint64, (2,)))
-        both = Node(state.op, (), {}, avals, f"{node.name}/{_KEYS}")
-        parts.made.append(defined(both, _KEYS, (state.inputs[0],)))
-        inputs = (size, *both.outputs, parts.const(PHILOX, "alg", dtypes.int32), rates)
+        inputs = (size, *_keys_of(parts, node), parts.const(PHILOX, "alg", dtypes.int32), rates)
         last = Definition(node, "StatelessRandomGammaV3", inputs, {"dtype": dtype, "shape_dtype": size.aval.dtype})
     else:
         seeds, before, own = _seeds(node, graph), size.aval.shape, rates.aval.shape
@@ -178,29 +180,27 @@ def host_call(node: Node, graph: Graph) -> list[Definition]:
 
 def truncated_numbers(node: Node, graph: Graph) -> list[Definition]:
     """Numbers of the normal distribution, none further than two deviations out."""
-    state = node.inputs[0].node
-    if state.op.name == "state_of_seed":
-        parts, (_, size) = Parts(node), node.inputs
-        avals = (Aval(dtypes.uint64, (1,)), Aval(dtypes.uint64, (2,)))
-        both = Node(state.op, (), {}, avals, f"{node.name}/{_KEYS}")
-        parts.made.append(defined(both, _KEYS, (state.inputs[0],)))
-        inputs = (size, *both.outputs, parts.const(PHILOX, "alg", dtypes.int32))
-        attrs = {"dtype": node.outputs[0].aval.dtype, "Tshape": size.aval.dtype}
-        last = Definition(node, "StatelessTruncatedNormalV2", inputs, attrs)
-        last.slots = ["output:0"]
-        return [*parts.made, last]
-    return Parts(node).last("TruncatedNormal", node.inputs[1:2], **_seeds(node, graph))
+    parts, size, own = Parts(node), node.inputs[1], _own(node.inputs[0].node, graph)
+    if own is not None:
+        return parts.last("TruncatedNormal", (size,), **_seeds(node, graph, own))
+    inputs = (size, *_keys_of(parts, node), parts.const(PHILOX, "alg", dtypes.int32))
+    attrs = {"dtype": node.outputs[0].aval.dtype, "Tshape": size.aval.dtype}
+    last = Definition(node, "StatelessTruncatedNormalV2", inputs, attrs)
+    last.slots = ["output:0"]
+    return [*parts.made, last]
 
 
 def permutation(node: Node, graph: Graph) -> list[Definition]:
     """The numbers below n, shuffled."""
-    seeds = _seeds(node, graph)
-    parts = Parts(node)
-    n = node.inputs[1]
-    kind = n.aval.dtype
-    zero, one = parts.const(0, "range/start", kind), parts.const(1, "range/delta", kind)
+    parts, n, own = Parts(node), node.inputs[1], _own(node.inputs[0].node, graph)
+    zero, one = parts.const(0, "range/start", n.aval.dtype), parts.const(1, "range/delta", n.aval.dtype)
     numbers = parts.op("Range", (zero, n, one), node.outputs[0].aval.without_value())
-    return parts.last("RandomShuffle", (numbers,), **seeds)
+    if own is not None:
+        return parts.last("RandomShuffle", (numbers,), **_seeds(node, graph, own))
+    inputs = (numbers, *_keys_of(parts, node), parts.const(PHILOX, "alg", dtypes.int32))
+    last = Definition(node, "StatelessShuffle", inputs, {"T": numbers.aval.dtype})
+    last.slots = ["output:0"]
+    return [*parts.made, last]
 
 
 def skipped(node: Node, graph: Graph) -> list[Definition]:
