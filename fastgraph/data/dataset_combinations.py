@@ -49,6 +49,14 @@ AUTOTUNE = -1
 _CORES = os.cpu_count() or 1
 
 
+def _cycle_length(threads: Any) -> int:
+    """Return how many datasets are interleaved by so many threads where nothing else is said."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else _CORES
+    if not isinstance(threads, int) or not threads:
+        return cores
+    return (cores + 2) // 3 if threads == AUTOTUNE else min(threads, cores)
+
+
 class Combinations(DatasetBase):
     """The datasets that are made of several elements, or of several datasets."""
 
@@ -201,15 +209,16 @@ class Combinations(DatasetBase):
     ) -> Dataset:
         """Return elements of the datasets that `map_func` gives: `block_length` of each of `cycle_length` in turn.
 
-        cycle_length: None, AUTOTUNE: as many as the machine has cores. The order is always the deterministic one.
+        cycle_length: None, AUTOTUNE: as many as the process may use cores, with `num_parallel_calls` at most those,
+            with AUTOTUNE there a third. The order is always the deterministic one.
         Raises: TypeError if it gives no dataset, InvalidArgumentError for lengths below 1.
         Source: tf.data.Dataset.interleave.
         """
+        threads = 0 if num_parallel_calls is None else count(num_parallel_calls)
         cycle = AUTOTUNE if cycle_length is None else count(cycle_length)
-        cycle = _CORES if isinstance(cycle, int) and cycle == AUTOTUNE else cycle
+        cycle = _cycle_length(threads) if isinstance(cycle, int) and cycle == AUTOTUNE else cycle
         block = 1 if block_length is None else count(block_length)
         mapped = Mapped(map_func, self._spec, "Dataset.interleave()")
-        threads = 0 if num_parallel_calls is None else count(num_parallel_calls)
         options = {"mapped": mapped, "parallel": num_parallel_calls is not None}
         options["threads"] = threads if isinstance(threads, int) else 0
         return made(grouping.Interleave, self, cycle, block, *mapped.captured, **options)

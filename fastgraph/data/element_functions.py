@@ -96,6 +96,8 @@ class Mapped:
         written = [resource for node in graph for kind, resource in effects(node) if kind == "write"]
         #: True where passes differ by more than their elements: it draws numbers, or writes Variables.
         self.stateful = self.draws or any(resource is not None for resource in written)
+        #: True where it calls Python, which may tell others that it was called.
+        self.calls_python = None in written
 
     @property
     def draws(self) -> bool:
@@ -127,6 +129,7 @@ class OfFunction(OfTensors):
         self.source, self._mapped, self._captured = source, mapped, captured
 
     draws = ReadOnly[bool]("_mapped.draws", "True if its function has random ops.")
+    calls_python = ReadOnly[bool]("_mapped.calls_python", "True if its function calls Python.")
 
     def function(self, run: Run) -> Callable[[Element], Element]:
         """Return the function of elements for an iterator. Its errors say which dataset it is of."""

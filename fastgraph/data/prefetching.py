@@ -1,8 +1,9 @@
 """Elements made in threads: ahead of who asks for them, or several at once.
 
 Rule: a thread begins only when some elements in a row have taken longer than a thread costs, so quick pipelines run
-without (where the order is free they begin with threads: one element that takes long holds up no other); errors come
-where their elements would. Threads end with the iterator that they work for, and before the interpreter does.
+without (where the order is free they begin with threads: one element that takes long holds up no other; where Python
+is called ahead, somebody may wait for that); errors come where their elements would. Threads end with the iterator that
+they work for, and before the interpreter does.
 """
 
 from __future__ import annotations
@@ -83,10 +84,10 @@ class _Error:
 
 
 class Ahead(Iterator[Element]):
-    """A pass of which a thread makes up to `size` elements ahead."""
+    """A pass of which a thread makes up to `size` elements ahead, `at_once` or when they take long."""
 
-    def __init__(self, elements: Iterator[Element], size: int) -> None:
-        self.elements, self.size = elements, size
+    def __init__(self, elements: Iterator[Element], size: int, at_once: bool = False) -> None:
+        self.elements, self.size, self.at_once = elements, size, at_once
         self.made: _Made | None = None
         self.ended = False
         self.long = 0  # elements in a row that took long
@@ -94,16 +95,14 @@ class Ahead(Iterator[Element]):
     def __next__(self) -> Element:
         if self.ended:
             raise StopIteration
-        if self.made is None:
+        if self.made is None and not self.at_once:
             begin = time.perf_counter()
             element = next(self.elements)
             self.long = self.long + 1 if time.perf_counter() - begin > _LONG else 0
             if self.long == _TIMES:
-                self.made = _Made(self.elements, self.size)
-                _working.add(self.made)
-                self.made.thread.start()
+                self._start()
             return element
-        made = self.made
+        made = self.made or self._start()
         _check_process(made.process)
         with made.changed:
             while not made.found:
@@ -116,6 +115,12 @@ class Ahead(Iterator[Element]):
         if isinstance(found, _Error):
             raise found.error
         return found
+
+    def _start(self) -> _Made:
+        made = self.made = _Made(self.elements, self.size)
+        _working.add(made)
+        made.thread.start()
+        return made
 
     def __del__(self) -> None:
         if self.made is not None:
@@ -196,12 +201,12 @@ class Together(Iterator[Element]):
             self.pool.shutdown(wait=False, cancel_futures=True)
 
 
-def draws(source: Any) -> bool:
-    """Return whether a source, or one that it is made of, draws random numbers as a function is called."""
-    if getattr(source, "draws", False):
+def anywhere(source: Any, what: str) -> bool:
+    """Return whether `what` is true of a source or of one that it is made of: "draws", "calls_python"."""
+    if getattr(source, what, False):
         return True
     inner = [value for value in vars(source).values() if hasattr(value, "elements") and hasattr(value, "cardinality")]
     for value in vars(source).values():
         if isinstance(value, tuple):
             inner += [item for item in value if hasattr(item, "elements") and hasattr(item, "cardinality")]
-    return any(map(draws, inner))
+    return any(anywhere(each, what) for each in inner)

@@ -20,7 +20,7 @@ from fastgraph.core.tensor import as_array, from_array
 from fastgraph.data.element_functions import Map
 from fastgraph.data.element_leaves import Dense, batched, kinds_of, sliced, stacked, unbatched
 from fastgraph.data.element_specs import Element, common
-from fastgraph.data.prefetching import Ahead, draws
+from fastgraph.data.prefetching import Ahead, anywhere
 from fastgraph.data.random_access import Cut, Table, numbers, rows_of, whole
 from fastgraph.data.sources import INFINITE, UNKNOWN, Chained, Run, Source, draw_orders
 from fastgraph.errors import FailedPreconditionError, InvalidArgumentError, OpError, OutOfRangeError
@@ -245,7 +245,9 @@ class Prefetch(Counted):
 
     def elements(self, run: Run) -> Iterator[Element]:
         elements, size = self.source.elements(run), _AHEAD if self.count < 0 else self.count
-        return Ahead(elements, size) if size and not draws(self.source) else elements
+        if not size or anywhere(self.source, "draws"):
+            return elements
+        return Ahead(elements, size, anywhere(self.source, "calls_python"))
 
     def table(self, run: Run) -> Table | None:
         return self.source.table(run)

@@ -268,10 +268,25 @@ def _padded_shape(value: Any) -> TensorShape:
         raise TypeError(f"Padded shape {value} must be a `tf.int64` vector tensor.") from None
 
 
+def _defaults(spec: Any, values: Any) -> Any:
+    """Return values in which one None stands for all of the part of the structure that it is given for, spread out."""
+    if values is None:
+        return nesting.map_structure(lambda _: None, spec)
+    if isinstance(spec, dict) and isinstance(values, dict) and spec.keys() == values.keys():
+        return {name: _defaults(spec[name], values[name]) for name in spec}
+    if type(spec) is type(values) is tuple and len(spec) == len(values):
+        return tuple(_defaults(part, value) for part, value in zip(spec, values, strict=True))
+    return values
+
+
 def padding_values_of(spec: Any, values: Any) -> list[Any]:
     """Return the value of each component of a padded batch, as arrays. Raises TypeError, ValueError as TensorFlow."""
     leaves = nesting.flatten(spec)
-    given = [values] * len(leaves) if values is None or not isinstance(values, tuple | dict) else _up_to(spec, values)
+    given = (
+        [values] * len(leaves)
+        if values is None or not isinstance(values, tuple | dict)
+        else _up_to(spec, _defaults(spec, values))
+    )
     found: list[Any] = []
     for value, leaf in zip(given, leaves, strict=True):
         if value is None:

@@ -24,3 +24,6 @@ def attribute_bytes(attr: Any, name_of: Callable[[Graph], str] | None = None) ->
 
 def attributes_bytes(attrs: dict[str, Any], name_of: Callable[[Graph], str] | None = None) -> bytes:
     """A map of attributes, which is field 5 of a NodeDef."""
+
+def name_functions(attrs: dict[str, Any], name_of: Callable[[Graph], str]) -> None:
+    """Let the functions among attributes have names, in their order."""

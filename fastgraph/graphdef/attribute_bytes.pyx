@@ -125,7 +125,7 @@ def attribute_bytes(attr, name_of=None):
 
 #: Attributes in the wire format, of values that many nodes have.
 cdef dict _ENTRIES = {}
-_FEW = (DType, bool, int, str, Dims)
+_FEW = (DType, bool, int, str, bytes, Dims)
 
 
 cdef bytes _constant(dict attrs):
@@ -147,8 +147,12 @@ def attributes_bytes(dict attrs, name_of=None):
     for name in sorted(attrs):
         value = attrs[name]
         key = known = None
-        if not isinstance(value, EagerTensor) and isinstance(value, _FEW):
+        if type(value) is list:  # of dtypes or shapes, one like another
+            if all([type(each) is DType or type(each) is Dims for each in value]):
+                key = name, list, tuple(value)
+        elif isinstance(value, _FEW) and (type(value) is not bytes or len(value) < SMALL):
             key = name, type(value), value
+        if key is not None:
             known = _ENTRIES.get(key)
         if known is None:
             known = field(5, text_field(1, name) + field(2, attribute_bytes(value, name_of)))
@@ -156,3 +160,14 @@ def attributes_bytes(dict attrs, name_of=None):
                 remembered(_ENTRIES, key, known)
         parts.append(known)
     return b"".join(parts)
+
+
+def name_functions(dict attrs, name_of):
+    """Let the functions among attributes have names, in their order."""
+    for value in attrs.values():
+        if type(value) is list:
+            for each in <list> value:
+                if isinstance(each, Graph):
+                    name_of(each)
+        elif isinstance(value, Graph):
+            name_of(value)

@@ -316,8 +316,22 @@ def eye(node: Node) -> list[Definition]:
     return parts.last("Identity", (ones,))
 
 
+def eye_dynamic(node: Node) -> list[Definition]:
+    """Ones on the diagonal, of a size that only a call knows."""
+    parts, aval = Parts(node), node.outputs[0].aval
+    rows, columns = node.inputs
+    index = rows.aval.dtype
+    least = parts.op("Pack", (parts.op("Minimum", (rows, columns), Aval(index, ())),), Aval(index, (1,)))
+    one = parts.const(np.ones((), aval.dtype.numpy_dtype), "ones/Const", aval.dtype)
+    zero = parts.const(np.zeros((), aval.dtype.numpy_dtype), "zeros/Const", aval.dtype)
+    ones = parts.op("Fill", (least, one), Aval(aval.dtype, (None,)))
+    zeros = parts.op("Fill", (parts.op("Pack", (rows, columns), Aval(index, (2,))), zero), aval.without_value())
+    return parts.last("MatrixSetDiagV3", (zeros, ones, parts.const(0, "k", dtypes.int32)))
+
+
 #: Ops that are written as several operations.
 SEVERAL = {
+    "eye_dynamic": eye_dynamic,
     "sum_to_like": sum_to_like,
     "sum_to_shape": sum_to_like,
     "list_reserve": list_reserve,

@@ -56,8 +56,9 @@ def _ngrams(node: Node) -> list[Definition]:
 
 
 def _max_pool_grad(node: Node) -> list[Definition]:
-    """The gradient of a pooling, which takes what the pooling gave as well."""
+    """The gradient of a pooling, or of that, which takes what the pooling gave as well."""
     x, dy = node.inputs
+    picks = node.op.name == "max_pool_pick"
     parts, window = Parts(node), CODECS["window"][0]
     flat = len(node.attrs["window"]) == 2
     kind, attrs = ("MaxPool" if flat else "MaxPool3D"), {
@@ -66,11 +67,14 @@ def _max_pool_grad(node: Node) -> list[Definition]:
     }  # fmt: skip
     if not isinstance(node.attrs["padding"], str):
         raise Unwritable("the gradient of a pooling with paddings of its own")
-    pooled = Node(node.op, (), {}, (dy.aval.without_value(),), f"{node.name}/{kind}", node.source)
+    pooled = Node(node.op, (), {}, ((node.outputs[0] if picks else dy).aval.without_value(),), f"{node.name}/{kind}")
     parts.made.append(operation(pooled, kind, (x,), "output", **attrs))
-    more = {} if flat else {"TInput": x.aval.dtype}
+    more = {} if flat or picks else {"TInput": x.aval.dtype}
     inputs = (x, pooled.outputs[0], dy)
-    return [*parts.made, operation(node, f"{kind}Grad", inputs, "output", **attrs, **more)]
+    return [
+        *parts.made,
+        operation(node, f"{kind}GradGrad" if picks else f"{kind}Grad", inputs, "output", **attrs, **more),
+    ]
 
 
 def _pool(node: Node) -> list[Definition]:
@@ -248,6 +252,7 @@ KERNELS: dict[str, Callable[[Node], list[Definition]]] = {
     "hash_bucket": _hash_bucket,
     "index_shuffle": _index_shuffle,
     "max_pool_grad": _max_pool_grad,
+    "max_pool_pick": _max_pool_grad,
     "ngrams": _ngrams,
     "pinv": _pseudoinverse,
     **dict.fromkeys(("eigh", "eigvalsh", "singular_values", "svd"), _real_first),

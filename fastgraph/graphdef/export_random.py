@@ -6,7 +6,7 @@ Rule: as in `export_decompositions`: the last operation has the node's name and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graphdef.export_decompositions import Parts
 from fastgraph.graphdef.graph_copies import origin
 from fastgraph.graphdef.node_bytes import Definition, const_definition, constant
-from fastgraph.graphdef.op_table import Unwritable, defined
+from fastgraph.graphdef.op_table import Unwritable, as_is, defined
 from fastgraph.ops.random_states import RESERVED, generators
 
 PHILOX = 1  # the algorithm's number
@@ -31,9 +31,9 @@ def _own(state: Node, graph: Graph) -> Any:
     return cell if cell is not None and cell in generators.traced else None
 
 
-def _seeds(node: Node, graph: Graph) -> dict[str, int]:
-    """The seeds of the generator that an op draws from; Unwritable where it is no op's own."""
-    cell = _own(node.inputs[0].node, graph)
+def _seeds(node: Node, graph: Graph, cell: Any = None) -> dict[str, int]:
+    """The seeds of the generator that an op draws from, `cell` if it is known; Unwritable where it is no op's own."""
+    cell = cell or _own(node.inputs[0].node, graph)
     if cell is None:
         raise Unwritable("random numbers of a generator that is a Variable")
     first, second = generators.traced[cell] or (0, 0)
@@ -64,17 +64,23 @@ def random_numbers(node: Node, graph: Graph) -> list[Definition]:
     kind = node.attrs["kind"]
     parts = Parts(node)
     state = node.inputs[0].node
-    if kind == "bits" and _own(state, graph) is not None:
+    own = _own(state, graph)
+    if kind == "bits" and own is not None:
         return _words(parts, node, graph)
     shape = _shape_input(parts, node)
-    if state.op.name != "state_of_seed" and _own(state, graph) is None:
-        return _stateless(parts, shape, key_and_counter(parts, node.inputs[0]), kind)
+    if own is not None:
+        return parts.last(_STATEFUL[kind], (shape,), **_seeds(node, graph, own))
+    return _stateless(parts, shape, _keys_of(parts, node), kind)
+
+
+def _keys_of(parts: Parts, node: Node) -> Sequence[Value]:
+    """The key and the counter of a seed that the program gives, or of the state of a generator."""
+    state = node.inputs[0].node
     if state.op.name != "state_of_seed":
-        return parts.last(_STATEFUL[kind], (shape,), **_seeds(node, graph))
-    seed = state.inputs[0]
+        return key_and_counter(parts, node.inputs[0])
     both = Node(state.op, (), {}, (Aval(dtypes.uint64, (1,)), Aval(dtypes.uint64, (2,))), f"{node.name}/{_KEYS}")
-    parts.made.append(defined(both, _KEYS, (seed,)))
-    return _stateless(parts, shape, both.outputs, kind)
+    parts.made.append(defined(both, _KEYS, (state.inputs[0],)))
+    return both.outputs
 
 
 def _stateless(parts: Parts, shape: Value, keys: Sequence[Value], kind: str) -> list[Definition]:
@@ -120,10 +126,7 @@ def of_rates(node: Node, graph: Graph) -> list[Definition]:
         if not gamma:
             attrs = {"T": size.aval.dtype, "Rtype": rates.aval.dtype}
             return _of_seed(node, "StatelessRandomPoisson", (size, rates), **attrs)
-        avals = (Aval(dtypes.uint64, (1,)), Aval(dtypes.uint64, (2,)))
-        both = Node(state.op, (), {}, avals, f"{node.name}/{_KEYS}")
-        parts.made.append(defined(both, _KEYS, (state.inputs[0],)))
-        inputs = (size, *both.outputs, parts.const(PHILOX, "alg", dtypes.int32), rates)
+        inputs = (size, *_keys_of(parts, node), parts.const(PHILOX, "alg", dtypes.int32), rates)
         last = Definition(node, "StatelessRandomGammaV3", inputs, {"dtype": dtype, "shape_dtype": size.aval.dtype})
     else:
         seeds, before, own = _seeds(node, graph), size.aval.shape, rates.aval.shape
@@ -177,35 +180,33 @@ def host_call(node: Node, graph: Graph) -> list[Definition]:
 
 def truncated_numbers(node: Node, graph: Graph) -> list[Definition]:
     """Numbers of the normal distribution, none further than two deviations out."""
-    state = node.inputs[0].node
-    if state.op.name == "state_of_seed":
-        parts, (_, size) = Parts(node), node.inputs
-        avals = (Aval(dtypes.uint64, (1,)), Aval(dtypes.uint64, (2,)))
-        both = Node(state.op, (), {}, avals, f"{node.name}/{_KEYS}")
-        parts.made.append(defined(both, _KEYS, (state.inputs[0],)))
-        inputs = (size, *both.outputs, parts.const(PHILOX, "alg", dtypes.int32))
-        attrs = {"dtype": node.outputs[0].aval.dtype, "Tshape": size.aval.dtype}
-        last = Definition(node, "StatelessTruncatedNormalV2", inputs, attrs)
-        last.slots = ["output:0"]
-        return [*parts.made, last]
-    return Parts(node).last("TruncatedNormal", node.inputs[1:2], **_seeds(node, graph))
+    parts, size, own = Parts(node), node.inputs[1], _own(node.inputs[0].node, graph)
+    if own is not None:
+        return parts.last("TruncatedNormal", (size,), **_seeds(node, graph, own))
+    inputs = (size, *_keys_of(parts, node), parts.const(PHILOX, "alg", dtypes.int32))
+    attrs = {"dtype": node.outputs[0].aval.dtype, "Tshape": size.aval.dtype}
+    last = Definition(node, "StatelessTruncatedNormalV2", inputs, attrs)
+    last.slots = ["output:0"]
+    return [*parts.made, last]
 
 
 def permutation(node: Node, graph: Graph) -> list[Definition]:
     """The numbers below n, shuffled."""
-    seeds = _seeds(node, graph)
-    parts = Parts(node)
-    n = node.inputs[1]
-    kind = n.aval.dtype
-    zero, one = parts.const(0, "range/start", kind), parts.const(1, "range/delta", kind)
+    parts, n, own = Parts(node), node.inputs[1], _own(node.inputs[0].node, graph)
+    zero, one = parts.const(0, "range/start", n.aval.dtype), parts.const(1, "range/delta", n.aval.dtype)
     numbers = parts.op("Range", (zero, n, one), node.outputs[0].aval.without_value())
-    return parts.last("RandomShuffle", (numbers,), **seeds)
+    if own is not None:
+        return parts.last("RandomShuffle", (numbers,), **_seeds(node, graph, own))
+    inputs = (numbers, *_keys_of(parts, node), parts.const(PHILOX, "alg", dtypes.int32))
+    last = Definition(node, "StatelessShuffle", inputs, {"T": numbers.aval.dtype})
+    last.slots = ["output:0"]
+    return [*parts.made, last]
 
 
 def skipped(node: Node, graph: Graph) -> list[Definition]:
     """The state of a generator that is a Variable, which goes on by so many numbers."""
-    if _own(node, graph) is not None:
-        raise Unwritable("the state of an op's own generator")
+    if _own(node, graph) is not None:  # left out, where nothing else takes it: see without_states
+        return [as_is(node)]
     resource, blocks = node.inputs
     parts = Parts(node)
     alg = parts.const(PHILOX, "alg", dtypes.int32)
@@ -234,7 +235,7 @@ def key_and_counter(parts: Parts, state: Value) -> tuple[Value, Value]:
 
 
 #: Ops that are written with the graph that knows the generators.
-RANDOM = {
+RANDOM: dict[str, Callable[[Node, Graph], list[Definition]]] = {
     "draw": skipped,
     "host_call": host_call,
     "random_binomial": of_seed_alone,
@@ -248,13 +249,14 @@ RANDOM = {
 }
 
 
+#: Primitives whose nodes are states that random numbers come from.
+STATES = frozenset({"state_of_seed", "draw"})
+
+
 def without_states(graph: Graph, found: list[Definition]) -> list[Definition]:
     """Leave out the states of generators that no operation takes any more, and the generators' placeholders."""
-    states = {
-        node
-        for node in graph.nodes
-        if node.op.name == "state_of_seed" or (node.op.name == "draw" and _own(node, graph) is not None)
-    }
+    states = {each.node for each in found if each.is_foreign and each.node.op.name == "draw"}
+    states.update([node for node in graph.nodes if node.op.name == "state_of_seed"])
     if not states:
         return found
     held = {value.node for node in states for value in node.inputs if value.aval.dtype == dtypes.resource}

@@ -5,6 +5,7 @@ Rule: the names of what is added are TensorFlow's (`cond/Identity`, `NoOp`); the
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.tensor import from_array
+from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.structural_ops import backward_function
@@ -23,8 +24,19 @@ from fastgraph.graphdef.export_kernels import KERNELS
 from fastgraph.graphdef.export_media import MEDIA
 from fastgraph.graphdef.export_records import RECORDS
 from fastgraph.graphdef.export_transforms import TRANSFORMS
-from fastgraph.graphdef.node_bytes import Definition, const_definition, constant
-from fastgraph.graphdef.op_table import MOST_WRITTEN, Dims, One, Row, Unwritable, defined, scoped, types_of, written
+from fastgraph.graphdef.node_bytes import Definition, const_definition, constant, constant_of, tensor_of
+from fastgraph.graphdef.op_table import (
+    MOST_WRITTEN,
+    Dims,
+    One,
+    Row,
+    Unwritable,
+    defined,
+    form_by,
+    scoped,
+    types_of,
+    written,
+)
 
 
 def custom_gradient(stated: Mapping[str, list[Aval]]) -> Callable[[Node], list[Definition]]:
@@ -87,7 +99,7 @@ def _apart(node: Node) -> list[Definition]:
     return [Definition(node, "Identity", node.inputs[:1], {"T": node.inputs[0].aval.dtype})]
 
 
-_BATCHED = Row("BatchMatMulV2", {"adj_x": ("transpose_a", ""), "adj_y": ("transpose_b", "")}, {}, ())
+_BATCHED = form_by(Row("BatchMatMulV2", {"adj_x": ("transpose_a", ""), "adj_y": ("transpose_b", "")}, {}, ()), 2, 1)
 
 
 def _matmul(node: Node) -> list[Definition]:
@@ -97,7 +109,11 @@ def _matmul(node: Node) -> list[Definition]:
     flipped = node.attrs["transpose_a"] or node.attrs["transpose_b"]
     if flipped and node.inputs[0].aval.dtype.is_complex:
         raise Unwritable("transposed, not conjugated, complex matrices")
-    return written(node, _BATCHED)
+    return _BATCHED.definitions(node)
+
+
+def _unwritable(node: Node) -> list[Definition]:
+    raise Unwritable(f"{node.op.op_type}, which TensorFlow refuses in graphs")
 
 
 def _swap_last(node: Node) -> list[Definition]:
@@ -141,11 +157,38 @@ def _strided_slice_grad(node: Node) -> list[Definition]:
 
 def _stacks(node: Node, positions: list[Value]) -> tuple[list[Definition], list[Value], dict[str, int]]:
     """begin, end and strides as vectors; the masks say what is left open, an index, a new axis, an ellipsis."""
-    dtype = positions[0].aval.dtype if positions else None
+    if not positions:
+        vectors, masks = _known_stacks(node.attrs["spec"])
+        known = [constant_of(vector, node, name) for vector, name in zip(vectors, _STACKS, strict=True)]
+        return [const_definition(each) for each in known], [each.outputs[0] for each in known], masks
+    dtype = positions[0].aval.dtype
+    made: list[Definition] = []
+
+    def after(begin: Value, i: int) -> Value:
+        one = constant(1, node, f"add_{i}/y", dtype)
+        total = _sum(node, begin, one.outputs[0], f"{node.name}/add_{i}")
+        made.extend((const_definition(one), total))
+        return total.outputs[0]
+
+    rows, masks = _rows(node.attrs["spec"], positions, after)
+    stacks = [_stack(node, row, name, dtype, made) for row, name in zip(rows, _STACKS, strict=True)]
+    return made, stacks, masks
+
+
+@functools.lru_cache(4096)
+def _known_stacks(spec: tuple[Any, ...]) -> tuple[list[EagerTensor], dict[str, int]]:
+    """begin, end and strides of a slice without tensors, and the masks: the same slices come again and again."""
+    rows, masks = _rows(spec, [], None)
+    return [tensor_of(np.array(row, np.int32)) for row in rows], masks
+
+
+def _rows(
+    spec: tuple[Any, ...], positions: list[Value], after: Callable[[Value, int], Value] | None
+) -> tuple[tuple[list[Any], list[Any], list[Any]], dict[str, int]]:
+    """begin, end and strides, numbers and tensors, and the masks; `after` makes the tensor that is one more."""
     masks = dict.fromkeys(("begin", "end", "ellipsis", "new_axis", "shrink_axis"), 0)
     rows: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
-    made: list[Definition] = []
-    for i, item in enumerate(node.attrs["spec"]):
+    for i, item in enumerate(spec):
         begin: Any = 0
         end: Any = 0
         step: Any = 1
@@ -156,12 +199,9 @@ def _stacks(node: Node, positions: list[Value]) -> tuple[list[Definition], list[
         elif item[0] == "i":
             masks["shrink_axis"] |= 1 << i
             begin = item[1]
-            if begin == "t":
+            if begin == "t" and after is not None:
                 begin = positions.pop(0)
-                one = constant(1, node, f"add_{i}/y", dtype)
-                total = _sum(node, begin, one.outputs[0], f"{node.name}/add_{i}")
-                made += [const_definition(one), total]
-                end = total.outputs[0]
+                end = after(begin, i)
             else:
                 end = begin + 1
         else:
@@ -175,8 +215,10 @@ def _stacks(node: Node, positions: list[Value]) -> tuple[list[Definition], list[
             ]
         for row, part in zip(rows, (begin, end, step), strict=True):
             row.append(part)
-    stacks = [_stack(node, row, "stack" + (f"_{i}" if i else ""), dtype, made) for i, row in enumerate(rows)]
-    return made, stacks, {f"{name}_mask": mask for name, mask in masks.items()}
+    return rows, {f"{name}_mask": mask for name, mask in masks.items()}
+
+
+_STACKS = ("stack", "stack_1", "stack_2")
 
 
 def _sum(node: Node, x: Value, y: Value, name: str) -> Definition:
@@ -349,6 +391,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "fill": _fill,
     "shape": _shape,
     "eager_py_func": _python,
+    "expm": _unwritable,
     "swap_last": _swap_last,
     "split": _split,
     "strided_slice": _strided_slice,
@@ -379,8 +422,9 @@ def control_of(graph: Graph, found: list[Definition], touching: list[Node]) -> l
     effects = {node: done for node in touching if (done := ir.effects(node))}
     if not said and not effects:
         return found
-    waits = ir.control_inputs(graph.nodes, apart=True, known=effects)
-    effectful = {node: before for node, before in zip(graph.nodes, waits, strict=True) if before}
+    acting = list(effects)
+    waits = ir.control_inputs(acting, apart=True, known=effects)
+    effectful = {node: [acting[i] for i in before] for node, before in zip(acting, waits, strict=True) if before}
     there = {definition.node for definition in found}
     must_run = []
     if graph.building_function:  # what draws from an op's own generator does so by itself, whoever takes it
@@ -410,7 +454,7 @@ def control_of(graph: Graph, found: list[Definition], touching: list[Node]) -> l
             continue
         names = []
         if node in said or node in effectful:
-            names = shown([*said.get(node, ()), *[graph.nodes[i] for i in effectful.get(node, ())]])
+            names = shown([*said.get(node, ()), *effectful.get(node, ())])
         if node in outputs:
             names.append(_no_op_name(graph))
         definition.control = tuple(names)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import DType
+from fastgraph.core.base.dtype import resource as RESOURCE
 from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.base.shapes import Aval, Shape, TensorShape
 from fastgraph.core.conversion import convert_to_tensor
@@ -24,6 +25,7 @@ from fastgraph.graph.subgraphs import subgraph_name
 from fastgraph.graphdef.attribute_bytes import (
     attribute_bytes,
     attributes_bytes,
+    name_functions,
     shape_bytes,
     tensor_bytes,
     type_and_shape,
@@ -73,10 +75,7 @@ class Library:
         """Return the attributes of an operation with functions in the wire format."""
         if isinstance(definition.attrs.get("body"), Graph):
             self.loops.update({definition.attrs[part]: definition.loop for part in ("cond", "body")})
-        for value in definition.attrs.values():  # they are named in this order
-            for each in value if isinstance(value, list) else (value,):
-                if isinstance(each, Graph):
-                    self.name_of(each)
+        name_functions(definition.attrs, self.name_of)
         return attributes_bytes(definition.attrs, self.name_of)
 
 
@@ -253,7 +252,8 @@ def _behind(graph: Graph, known: dict[Graph, dict[Value, Aval]]) -> dict[Value, 
     """Dtypes and shapes of what Variables hold, by the handles that a graph reads; its subgraphs are looked through."""
     if graph not in known:
         found = known[graph] = {}
-        for node in graph.nodes:
+        takes_any = any(value.aval.dtype is RESOURCE for value in graph.parameters)
+        for node in graph.nodes if takes_any else ():
             if node.op.name == "read_variable":
                 found[node.inputs[0]] = node.outputs[0].aval
             for inner, first in subgraphs(node) if node.op.step in WITH_SUBGRAPHS else ():

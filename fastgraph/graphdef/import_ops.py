@@ -14,7 +14,6 @@ from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.conversion import constant
 from fastgraph.core.registry import get, public_function
 from fastgraph.core.tensor import convert
-from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_arrays import ARRAY_VARIANTS, ARRAYS
 from fastgraph.graphdef.import_gradients import (
     AVG_POOL,
@@ -58,30 +57,47 @@ def _batched(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 class Broadcast(NamedTuple):
     """The axes over which a tensor of this shape was broadcast: what a gradient is summed over.
 
+    other: The shape of what it was broadcast with.
     rank: That of what it was broadcast to, a number or i32[]. A gradient may have more axes, which stay.
     first: The axis of the gradient that is the first of these, as where an equation has letters before its ellipsis.
     """
 
     shape: Any
+    other: Any
     rank: Any
     first: int = 0
+
+    def axes(self) -> Any:
+        """Return their numbers, as operations take them that are no sums. -> i[k]."""
+        size, ones, concat = public_function("size"), public_function("ones"), joining.concat
+        both = self.shape, self.other
+        own, wide = [concat([ones([self.rank - size(each)], each.dtype), each], 0) for each in both]
+        alone = public_function("logical_and")(public_function("equal")(own, 1), public_function("not_equal")(wide, 1))
+        found = public_function("reshape")(public_function("where")(alone), [-1])
+        return public_function("cast")(found, self.shape.dtype) + self.first
 
 
 def _broadcast_axes(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     ranks = [each.shape[0] for each in inputs]
     rank = public_function("maximum")(*map(public_function("size"), inputs)) if None in ranks else max(ranks)
-    return Broadcast(inputs[0], rank), Broadcast(inputs[1], rank)
+    x, y = inputs
+    return Broadcast(x, y, rank), Broadcast(y, x, rank)
 
 
 def sum_over_broadcast(name: str, op: str, given: list[Any]) -> Any:
-    """Return the sum over such axes, of the shape that a Reshape gives it in a GraphDef; or the axes moved on."""
+    """Return the sum over such axes, of the shape that a Reshape gives it in a GraphDef; or the axes moved on.
+
+    None of an operation that takes the axes as numbers.
+    """
     axes = given[-1]
-    if op == "AddV2" and isinstance(axes, Broadcast) and (moved := known_value(given[0])) is not None:
-        return axes._replace(first=axes.first + int(moved))
+    if op == "GreaterEqual" and isinstance(given[0], Broadcast) and np.array_equal(known_value(axes), 0):
+        return constant(True)  # as none is below 0
+    if op == "AddV2":
+        axes, by = given if isinstance(given[0], Broadcast) else given[::-1]
+        moved = known_value(by)
+        return None if moved is None else axes._replace(first=axes.first + int(moved))
     if op != "Sum" or isinstance(given[0], Broadcast):
-        raise NotFoundError(
-            None, None, f"Node '{name}': BroadcastGradientArgs of another op than Sum has no equal here"
-        )
+        return None
     dy, shape, rank = given[0], axes.shape, axes.rank
     if axes.first:
         sizes, size = public_function("shape")(dy, shape.dtype), public_function("size")(shape)

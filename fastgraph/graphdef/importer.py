@@ -276,6 +276,16 @@ class Body:
             self.made[name] = found.value.node
         return found
 
+    def _with_axes(self, given: list[str], lazy: list[Any]) -> list[str]:
+        """Return the names of inputs, where axes that were broadcast are tensors."""
+        found = list(given)
+        for i, value in enumerate(lazy):
+            if isinstance(value, Broadcast):
+                found[i] = f"({given[i].replace(':', '/')}):0"  # no operation is called so
+                if found[i] not in self.values:
+                    self.values[found[i]] = value.axes()
+        return found
+
     def _constant(self, name: str, value: EagerTensor) -> Any:
         trace: Any = current_trace()
         before, trace.control = trace.control, self._control(self.nodes[name])
@@ -381,7 +391,8 @@ class Body:
         if op in ON_LISTS and isinstance(lazy[0], TensorList):
             return ON_LISTS[op](name, lazy, attrs)
         if any(isinstance(each, Broadcast) for each in lazy):
-            return sum_over_broadcast(name, op, [self.tensor(each) for each in given])
+            found = sum_over_broadcast(name, op, [self.tensor(each) for each in given])
+            return found if found is not None else self._results(node, self._with_axes(given, lazy), attrs)
         if op in COMPOSITES:
             with seeded(attrs):
                 return COMPOSITES[op](name, [self.tensor(each) for each in given], attrs)

@@ -44,42 +44,51 @@ def key_of(
 def defined_as(node: Node, kind: str, inputs: Iterable[Value], known: Made) -> Definition:
     """An operation of (attributes, results in the signature, [these attributes in bytes or None]), as others are."""
 
+def tensor_of(array: object, dtype: DType | None = None) -> EagerTensor:
+    """A tensor of elements; the one made before where they are few, and the same."""
+
 def constant(array: object, node: Node, argument: str, dtype: DType | None = None) -> Node:
     """A const node, of no graph, for an argument that is an attribute of `node`."""
+
+def constant_of(tensor: EagerTensor, node: Node, argument: str) -> Node:
+    """A const node, of no graph, of a tensor."""
 
 def const_definition(node: Node) -> Definition:
     """The definition of a const node."""
 
 class Form:
-    """The way in which nodes are written whose inputs and results are the operation's, one by one."""
+    """The way in which nodes of a primitive with so many inputs and results are written."""
 
     def __init__(
         self,
         types: tuple[str, str],
         slots: list[str],
         fixed: dict[str, Any],
-        said: Iterable[tuple[str, str, Callable[[Any, Node], Any] | None]],
-        of_inputs: Iterable[tuple[str, int]],
-        of_outputs: Iterable[tuple[str, int]],
+        said: Iterable[tuple[str, str, Callable[[Any, Node], Any] | None, bool]],
+        of_inputs: Iterable[tuple[str, int | tuple[int, int]]],
+        of_outputs: Iterable[tuple[str, int | tuple[int, int]]],
+        arguments: Iterable[int | tuple[str, str, Callable[[Any, Node], Any], int | None]] | None = None,
     ) -> None: ...
-    def definition(self, node: Node) -> Definition:
-        """The definition of a node."""
+    def definitions(self, node: Node) -> list[Definition]:
+        """The definitions of a node: constants for what is an attribute here, then the operation."""
 
 class Kind:
     """All that is to be known of a primitive before its nodes are written."""
 
     def __init__(self, form_of: Callable[[int, int], Form | None] | None, effect: bool, state: bool) -> None: ...
 
+def settled(found: list[Definition], node: Node, graph: Graph) -> list[Definition]:
+    """Give operations that a node is written as besides names that are no other's in the graph."""
+
 def walked(
-    nodes: list[Node],
+    graph: Graph,
     cache: dict[Node, list[Definition]],
     kinds: dict[Primitive, Kind],
     kind_of: Callable[[Primitive], Kind],
     other: Callable[[Node, list[Definition] | None], list[Definition]],
     held: Mapping[Node, EagerTensor],
-    implied: set[Node],
 ) -> tuple[list[Definition], list[Node], bool]:
-    """The definitions of nodes, in their order, those nodes that may have effects, and whether there is a state."""
+    """The definitions of a graph's nodes, those nodes that may have effects, and whether there is a state."""
 
 def without_unused(found: list[Definition], implied: set[Node], outputs: list[Value]) -> list[Definition]:
     """Leave out constants of Python values, and conditions, that no operation takes as it is written."""

@@ -111,7 +111,7 @@ cdef dict _by_elements = {}
 cdef dict _as_written = {}
 
 
-cdef EagerTensor _tensor_of(array, dtype):
+cpdef EagerTensor tensor_of(array, dtype=None):
     """A tensor of elements; the one made before where they are few, and the same."""
     cdef EagerTensor tensor
     array = np.asarray(array)
@@ -130,7 +130,11 @@ cdef EagerTensor _tensor_of(array, dtype):
 
 def constant(array, node, argument, dtype=None):
     """A const node, of no graph, for an argument that is an attribute of `node`."""
-    tensor = _tensor_of(array, dtype)
+    return constant_of(tensor_of(array, dtype), node, argument)
+
+
+def constant_of(tensor, node, argument):
+    """A const node, of no graph, of a tensor."""
     return Node(CONST, (), {"value": tensor}, (tensor.aval,), f"{node.name}/{argument}", node.source)
 
 
@@ -144,22 +148,29 @@ def const_definition(node):
 
 
 cdef class Form:
-    """The way in which nodes are written whose inputs and results are the operation's, one by one.
+    """The way in which nodes of a primitive with so many inputs and results are written.
 
     `types` are the operation's and what strings have in its place; `fixed` the defaults of attributes; `said` those
-    that are attributes here: (name, name here, None or a function of the value and the node). `of_inputs` and
-    `of_outputs` are attributes that are dtypes, each with the place of the input or output.
+    that are attributes here: (name, name here, function of the value and the node or None, whether that looks at the
+    value alone). `of_inputs` and `of_outputs` are attributes that are dtypes, each with the place of the operation's
+    input or the output, or (first, how many) for lists of dtypes. `arguments` are the operation's inputs: which of the
+    node's, or constants of attributes: (name, name here, function, the input before it that has its dtype or None).
     """
     cdef tuple types
     cdef list slots
     cdef dict fixed
-    cdef tuple said, of_inputs, of_outputs
+    cdef tuple said, of_inputs, of_outputs, arguments
+    cdef bint as_they_are               # whether the inputs are the node's own
     cdef dict known                     # dtypes and what is said -> (attributes, [these in bytes or None])
+    cdef dict constants                 # (argument, value, dtype) -> tensor
 
-    def __init__(self, tuple types, list slots, dict fixed, said, of_inputs, of_outputs):
+    def __init__(self, tuple types, list slots, dict fixed, said, of_inputs, of_outputs, arguments=None):
         self.types, self.slots, self.fixed = types, slots, fixed
         self.said, self.of_inputs, self.of_outputs = tuple(said), tuple(of_inputs), tuple(of_outputs)
+        self.as_they_are = arguments is None
+        self.arguments = () if arguments is None else tuple(arguments)
         self.known = {}
+        self.constants = {}
 
     cdef tuple attrs_of(self, node, tuple inputs, tuple outputs):
         """The attributes: one dict for all nodes of the same dtypes that say the same."""
@@ -167,14 +178,19 @@ cdef class Form:
         cdef list parts
         key = None
         if len(self.of_inputs) == 1 and not self.of_outputs and not self.said:
-            key = inputs[<Py_ssize_t> (<tuple> self.of_inputs[0])[1]].aval.dtype.code
-        else:
-            parts = [inputs[<Py_ssize_t> item[1]].aval.dtype.code for item in self.of_inputs]
-            parts += [outputs[<Py_ssize_t> item[1]].aval.dtype.code for item in self.of_outputs]
+            place = (<tuple> self.of_inputs[0])[1]
+            if type(place) is int:
+                key = inputs[<Py_ssize_t> place].aval.dtype.code
+        if key is None:
+            parts = []
+            for item in self.of_inputs:
+                _add_codes(parts, inputs, item[1])
+            for item in self.of_outputs:
+                _add_codes(parts, outputs, item[1])
             for item in self.said:
                 value = node.attrs[item[1]]
-                if item[2] is not None or isinstance(value, float):  # of which two may be equal and not the same
-                    return self.made(node, inputs, outputs), [None]
+                if (item[2] is not None and not item[3]) or isinstance(value, (float, list)):
+                    return self.made(node, inputs, outputs), [None]  # two numbers may be equal and not the same
                 parts += [type(value), value]
             key = tuple(parts)
         found = self.known.get(key)
@@ -189,15 +205,43 @@ cdef class Form:
             value = node.attrs[item[1]]
             found[item[0]] = value if item[2] is None else item[2](value, node)
         for item in self.of_inputs:
-            found[item[0]] = inputs[<Py_ssize_t> item[1]].aval.dtype
+            found[item[0]] = _dtype_of(inputs, item[1])
         for item in self.of_outputs:
-            found[item[0]] = outputs[<Py_ssize_t> item[1]].aval.dtype
+            found[item[0]] = _dtype_of(outputs, item[1])
         return found
 
-    def definition(self, node):
-        """The definition of a node."""
+    cdef Definition constant_for(self, node, tuple item, list inputs):
+        """The constant that is an argument, whose value joins the `inputs`."""
+        cdef Definition made
+        value = node.attrs[item[1]]
+        dtype = None if item[3] is None else inputs[<Py_ssize_t> item[3]].aval.dtype
+        if type(value) is tuple or type(value) is int:
+            key = item[0], value, None if dtype is None else dtype.code
+            tensor = self.constants.get(key)
+            if tensor is None:
+                tensor = remembered(self.constants, key, tensor_of(item[2](value, node), dtype))
+        else:
+            tensor = tensor_of(item[2](value, node), dtype)
+        made = const_definition(constant_of(tensor, node, item[0]))
+        if value is None:  # all axes
+            scope, slash, _ = node.name.rpartition("/")
+            made.name, made.free = f"{scope}{slash}Const", True
+        inputs.append((<tuple> made.outputs)[0])
+        return made
+
+    def definitions(self, node):
+        """The definitions of a node: constants for what is an attribute here, then the operation."""
         cdef Definition made = Definition.__new__(Definition)
         cdef tuple inputs = node.inputs, outputs = node.outputs
+        cdef list found = [], taken
+        if not self.as_they_are:
+            taken = []
+            for item in self.arguments:
+                if type(item) is tuple:
+                    found.append(self.constant_for(node, <tuple> item, taken))
+                else:
+                    taken.append(inputs[<Py_ssize_t> item])
+            inputs = tuple(taken)
         made.attrs, made.written = self.attrs_of(node, inputs, outputs)
         made.node = made.loop = node
         made.name, made.device = node.name, node.device
@@ -207,7 +251,25 @@ cdef class Form:
         made.slots = self.slots
         made.inputs, made.outputs = inputs, outputs
         made.control = made.after = ()
-        return made
+        found.append(made)
+        return found
+
+
+cdef int _add_codes(list parts, tuple values, place) except -1:
+    """Add the numbers of the dtypes of values: of one, or of those from the first on."""
+    if type(place) is int:
+        parts.append(values[<Py_ssize_t> place].aval.dtype.code)
+    else:
+        for value in values[place[0]:place[0] + place[1]]:
+            parts.append(value.aval.dtype.code)
+    return 0
+
+
+cdef object _dtype_of(tuple values, place):
+    """The dtype of one value, or the list of those from the first on."""
+    if type(place) is int:
+        return values[<Py_ssize_t> place].aval.dtype
+    return [value.aval.dtype for value in values[place[0]:place[0] + place[1]]]
 
 
 cdef class Kind:
@@ -267,13 +329,29 @@ cdef list _after_constants(set implied, list found, list known):
     return before
 
 
-def walked(list nodes, dict cache, dict kinds, kind_of, other, dict held, set implied):
-    """The definitions of nodes, in their order, those nodes that may have effects, and whether there is a state.
+def settled(list found, node, graph):
+    """Give operations that a node is written as besides names that are no other's in the graph."""
+    cdef Definition each
+    for each in found:
+        if each.free:  # a name that the user may have taken already
+            each.name = graph.unique_name(each.name)
+        elif each.name != node.name and each.name.lower() in graph._names:
+            each.name += "_of_graph"
+        if each.node is not node:  # its tensors are called so as well
+            each.node.name = each.name
+    return found
+
+
+def walked(graph, dict cache, dict kinds, kind_of, other, dict held):
+    """The definitions of a graph's nodes, in their order, those nodes that may have effects, and whether there is a
+    state.
 
     `kinds`, which `kind_of(primitive)` fills, has a Kind for each primitive. `other(node, known)` is what a node is
-    written as that has no Form or is `held`, by what was known of it; the constants that are `implied` stand before
-    what takes them.
+    written as that has no Form or is `held`, by what was known of it; the constants that are implied stand before what
+    takes them.
     """
+    cdef list nodes = graph.nodes
+    cdef set implied = graph.implied, listed = graph.listed
     cdef list found = [], touching = [], definitions
     cdef Kind kind
     cdef Form form
@@ -288,10 +366,20 @@ def walked(list nodes, dict cache, dict kinds, kind_of, other, dict held, set im
         states |= kind.state
         definitions = cache.get(node)
         form = kind.form_for(node)
-        if form is None or (held and node in held):
+        if form is None or (held and node in held) or (listed and node in listed):
             definitions = other(node, definitions)
         elif definitions is None:
-            definitions = cache[node] = [form.definition(node)]
+            if op is CONST:
+                definitions = [const_definition(node)]
+            else:
+                try:
+                    definitions = form.definitions(node)
+                except ValueError:  # what has no equal
+                    definitions = other(node, None)
+                else:
+                    if len(definitions) > 1:
+                        settled(definitions, node, graph)
+            cache[node] = definitions
         if implied and found and (<Definition> found[len(found) - 1]).node in implied:
             definitions = _after_constants(implied, found, definitions)
         found.extend(definitions)

@@ -13,20 +13,17 @@ from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.graph.ir import WITH_SUBGRAPHS, Graph, Node
 from fastgraph.graphdef.attribute_bytes import SMALL
-from fastgraph.graphdef.export_random import RANDOM, without_states
+from fastgraph.graphdef.export_random import RANDOM, STATES, without_states
 from fastgraph.graphdef.export_structure import STRUCTURE, control_of
 from fastgraph.graphdef.graph_copies import CopiedGraph, Structure
-from fastgraph.graphdef.node_bytes import Definition, Kind, const_definition, walked, without_unused
+from fastgraph.graphdef.node_bytes import Definition, Kind, const_definition, settled, walked, without_unused
 from fastgraph.graphdef.op_table import Unwritable, as_is, form_of, written
-
-#: Primitives whose nodes are states that random numbers come from.
-_STATES = frozenset({"state_of_seed", "draw"})
 
 
 def _kind(structure: Structure, op: Primitive) -> Kind:
     special = op.name in structure or op.name in RANDOM
     effect = op.effect is not None or op.step in WITH_SUBGRAPHS
-    return Kind(None if special else functools.partial(form_of, op.name), effect, op.name in _STATES)
+    return Kind(None if special else functools.partial(form_of, op.name), effect, op.name in STATES)
 
 
 _KINDS: dict[Primitive, Kind] = {}
@@ -55,7 +52,7 @@ def definitions(graph: Graph) -> list[Definition]:
         return known
 
     kind = functools.partial(_kind, structure)
-    found, touching, states = walked(graph.nodes, cache, kinds, kind, of_node, held, graph.implied)
+    found, touching, states = walked(graph, cache, kinds, kind, of_node, held)
     if graph.implied:
         found = without_unused(found, graph.implied, graph.outputs)
     if states:
@@ -83,13 +80,4 @@ def _of_node(graph: Graph, node: Node, structure: Structure, held: dict[Node, Ea
         known[0].node.attrs["value"] = from_array(np.reshape(value.numpy(), 1), value.dtype)
         known[0], name, free = const_definition(known[0].node), known[0].name, known[0].free
         known[0].name, known[0].free = name, free
-    for definition in known:  # a name that the user took already
-        if definition.free:
-            definition.name = graph.unique_name(definition.name)
-            continue
-        taken = definition.name != node.name and definition.name.lower() in graph._names
-        definition.name += "_of_graph" if taken else ""
-    for definition in known:
-        if definition.node is not node:  # of what is written besides, its tensors are called so as well
-            definition.node.name = definition.name
-    return known
+    return settled(known, node, graph)

@@ -19,7 +19,7 @@ from fastgraph.core.base.shapes import Aval, Shape
 from fastgraph.core.registry import all_primitives, get
 from fastgraph.core.tensor import EagerTensor
 from fastgraph.graph.ir import Graph, Node, Value
-from fastgraph.graphdef.node_bytes import Definition, Form, const_definition, constant, defined_as, key_of, remembered
+from fastgraph.graphdef.node_bytes import Definition, Form, defined_as, key_of, remembered
 from fastgraph.graphdef.op_signatures import RESULTS, TEXT
 
 if TYPE_CHECKING:
@@ -346,9 +346,9 @@ _OF_STRINGS = {"AddV2": "Add"}
 _PLACEHOLDER = Form(
     ("Placeholder", "Placeholder"), ["output:0"], {},
     [
-        ("_user_specified_name", "dtype", lambda _, node: node.attrs.get("name") or node.name),
-        ("dtype", "dtype", None),
-        ("shape", "shape", lambda shape, _: Dims(shape)),
+        ("_user_specified_name", "dtype", lambda _, node: node.attrs.get("name") or node.name, False),
+        ("dtype", "dtype", None, True),
+        ("shape", "shape", lambda shape, _: Dims(shape), True),
     ],
     (), (),
 )  # fmt: skip
@@ -356,96 +356,81 @@ _PLACEHOLDER = Form(
 
 @functools.cache
 def form_of(name: str, n_inputs: int, n_outputs: int) -> Form | None:
-    """Return how nodes of a primitive are written, None where there is more to it than attributes."""
+    """Return how nodes of a primitive are written, None if no row says it."""
     if name == "placeholder":
         return _PLACEHOLDER
     row = row_of(name)
-    if row is None or row.places:
-        return None
+    return None if row is None else form_by(row, n_inputs, n_outputs)
+
+
+def form_by(row: Row, n_inputs: int, n_outputs: int) -> Form:
+    """Return how nodes with so many inputs and results are written by a row."""
     signature = signatures()[row.type]
-    arguments = signature.inputs, signature.outputs
-    if (len(arguments[0]), len(arguments[1])) != (n_inputs, n_outputs):
-        return None
-    if any(each.number is not None or each.name in row.said for group in arguments for each in group):
-        return None
-    places = [{each.kind: i for i, each in reversed([*enumerate(group)])} for group in arguments]
+    rest, at = [i for i in range(n_inputs) if i not in row.places.values()], 0
+    n_one = sum(a.name not in row.said and a.number is None and a.name not in row.places for a in signature.inputs)
+    arguments: list[Any] = []
+    types: dict[str, Any] = {}  # attribute -> its place among the inputs, later the outputs; or a number
+    for argument in signature.inputs:
+        first = len(arguments)
+        if argument.name in row.said:
+            attr, codec = row.said[argument.name]
+            like = types.get(argument.kind)
+            arguments.append((argument.name, attr, CODECS[codec][0], like))
+        elif argument.name in row.places:
+            arguments.append(row.places[argument.name])
+        else:
+            n = 1 if argument.number is None else len(rest) - n_one
+            n_one -= argument.number is None
+            arguments += rest[at : at + n]
+            at += n
+        _note_places(types, argument, first, len(arguments) - first)
+    results: dict[str, Any] = {}
+    slots: list[str] = []
+    for argument in signature.outputs:
+        n, first = 1 if argument.number is None else n_outputs - len(slots), len(slots)
+        slots += [f"{argument.name}:{i}" for i in range(n)]
+        _note_places(results, argument, first, n)
     fixed, said, of_inputs, of_outputs = {}, [], [], []
     for attr, (_, default) in signature.attrs.items():
         fixed[attr] = default
         if attr in row.said:
             ours, codec = row.said[attr]
-            said.append((attr, ours, CODECS[codec][0] if codec else None))
-        elif attr in places[0]:
-            of_inputs.append((attr, places[0][attr]))
-        elif attr in places[1]:
-            of_outputs.append((attr, places[1][attr]))
-    slots = [f"{each.name}:0" for each in signature.outputs]
-    return Form((row.type, _OF_STRINGS.get(row.type, row.type)), slots, fixed, said, of_inputs, of_outputs)
+            said.append((attr, ours, CODECS[codec][0] if codec else None, codec in _OF_VALUES))
+        elif isinstance(found := types.get(attr, results.get(attr)), str):
+            fixed[attr] = int(found)
+        elif attr in types:
+            of_inputs.append((attr, types[attr]))
+        elif attr in results:
+            of_outputs.append((attr, results[attr]))
+    both = row.type, _OF_STRINGS.get(row.type, row.type)
+    as_they_are = arguments == [*range(n_inputs)]
+    return Form(both, slots, fixed, said, of_inputs, of_outputs, None if as_they_are else arguments)
+
+
+#: Codecs of values that tell alone what the attribute is, and of which no two are equal and not the same.
+_OF_VALUES = frozenset({"list", "window"})
+
+
+def _note_places(types: dict[str, Any], argument: Argument, first: int, n: int) -> None:
+    """Note where the dtypes of an argument's tensors are found, and how many there are, as a text."""
+    if argument.number == "*":
+        types[argument.kind] = first, n
+    elif n:
+        types.setdefault(argument.kind, first)
+    if argument.number not in (None, "*"):
+        types[argument.number] = str(n)
+
+
+def written(node: Node) -> list[Definition]:
+    """Return the definitions of a node by its row: constants for what is an attribute here, then the operation."""
+    form = form_of(node.op.name, len(node.inputs), len(node.outputs))
+    if form is None:
+        raise Unwritable(node.op.name)
+    return form.definitions(node)
 
 
 #: All that operations are written as besides their inputs, by `key_of`: most are like one before.
 _MADE: dict[tuple[Any, ...] | None, Made] = {}
-
-
-def written(node: Node, row: Row | None = None) -> list[Definition]:
-    """Return the definitions of a node by its row: constants for what is an attribute here, then the operation."""
-    if row is None and (form := form_of(node.op.name, len(node.inputs), len(node.outputs))) is not None:
-        return [form.definition(node)]
-    row = row or row_of(node.op.name)
-    if row is None:
-        raise Unwritable(node.op.name)
-    signature = signatures()[row.type]
-    before: list[Definition] = []
-    inputs: list[Value] = []
-    types: dict[str, Any] = {}
-    given = list(node.inputs)
-    n_rest = sum(a.name not in row.said and a.number is None for a in signature.inputs)
-    for argument in signature.inputs:
-        if argument.name in row.said:
-            attr, codec = row.said[argument.name]
-            array = CODECS[codec][0](node.attrs[attr], node)
-            extra = constant(array, node, argument.name, types.get(argument.kind))
-            before.append(const_definition(extra))
-            if codec == "axes" and node.attrs[attr] is None:
-                before[-1].name, before[-1].free = scoped(node, "Const"), True
-            taken = [extra.outputs[0]]
-        elif argument.name in row.places:
-            taken = [node.inputs[row.places[argument.name]]]
-        elif argument.number is not None:
-            taken = given[: len(given) - n_rest]
-            given = given[len(taken) :]
-        else:
-            taken = [given.pop(0)]
-            n_rest -= 1
-        _note_types(types, argument, taken)
-        inputs += taken
-    said = {name: node.attrs[row.said[name][0]] for name in signature.attrs if name in row.said}
-    coded = any(row.said[name][1] for name in said)  # by what may look at more of the node
-    key = None if coded else key_of(f"{row.type} of {node.op.name}", inputs, node.outputs, said)
-    made = _MADE.get(key)
-    if made is None:
-        made = _made(node, row, signature, types, said)
-        if key is not None:
-            remembered(_MADE, key, made)
-    return [*before, defined_as(node, row.type, inputs, made)]
-
-
-def _made(node: Node, row: Row, signature: Signature, types: dict[str, Any], said: dict[str, Any]) -> Made:
-    """Return the attributes and results of a node as they are written; the `types` of its inputs are known."""
-    slots: list[str] = []
-    rest = list(node.outputs)
-    for argument in signature.outputs:
-        n = len(rest) if argument.number is not None else 1
-        _note_types(types, argument, rest[:n])
-        slots += [f"{argument.name}:{i}" for i in range(n)]
-        rest = rest[n:]
-    attrs = {}
-    for name, (_, default) in signature.attrs.items():
-        if name in said:
-            attrs[name] = CODECS[row.said[name][1]][0](said[name], node)
-        else:
-            attrs[name] = types.get(name, default)
-    return attrs, slots, [None]
 
 
 def defined(node: Node, kind: str, inputs: Sequence[Value], **attrs: object) -> Definition:

@@ -1,6 +1,7 @@
 """Datasets of RaggedTensors, SparseTensors, datasets and None: slices, batches, functions of them, in graphs."""
 
 import gc
+import os
 
 import numpy as np
 import pytest
@@ -243,3 +244,20 @@ def test_batches_of_other_sizes_with_none():
     pairs = Dataset.range(4).map(lambda x: (x, None)).batch(4, drop_remainder=True).rebatch([2, 2])
     assert pairs.element_spec[0] == fg.TensorSpec([2], fg.int64)
     assert [x.numpy().tolist() for x, _ in pairs] == [[0, 1], [2, 3]]
+
+
+def test_one_none_among_padding_values_stands_for_a_part_of_the_structure():
+    dataset = Dataset.from_tensor_slices([1, 3]).map(
+        lambda n: (fg.fill([n], n), {"s": fg.strings.as_string(fg.fill([n], n))})
+    )
+    (found,) = dataset.padded_batch(2, padding_values=(-1, None))
+    assert found[0].numpy().tolist() == [[1, -1, -1], [3, 3, 3]]
+    assert found[1]["s"].numpy().tolist() == [[b"1", b"", b""], [b"3", b"3", b"3"]]
+
+
+@pytest.mark.parametrize(("threads", "cycle"), [(None, 4), (1, 1), (3, 3), (fg.data.AUTOTUNE, 2)])
+def test_cycles_of_no_given_length_follow_the_cores_and_the_threads(monkeypatch, threads, cycle):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2, 3}, raising=False)
+    dataset = Dataset.range(6).interleave(lambda x: Dataset.from_tensors(x).repeat(2), num_parallel_calls=threads)
+    wanted = Dataset.range(6).interleave(lambda x: Dataset.from_tensors(x).repeat(2), cycle_length=cycle)
+    assert all_of(dataset) == all_of(wanted)

@@ -52,6 +52,21 @@ def test_prefetch_makes_slow_elements_ahead_and_ends_its_thread():
     assert not _threads("fastgraph-prefetch")
 
 
+def test_prefetch_calls_python_ahead_however_quick_it_is():
+    called = threading.Event()
+
+    def square(x):
+        if x == 5:
+            called.set()
+        return x * x
+
+    dataset = Dataset.range(20).map(lambda x: tf.numpy_function(square, [x], tf.int64))
+    elements = iter(dataset.prefetch(3))
+    assert [int(next(elements)) for _ in range(3)] == [0, 1, 4]
+    assert called.wait(20)  # nobody asks for another element meanwhile
+    assert [int(x) for x in elements] == [i * i for i in range(3, 20)]
+
+
 def test_prefetch_gives_errors_in_their_places():
     found = []
     elements = iter(_slow(12, fails_at=8).prefetch(2))

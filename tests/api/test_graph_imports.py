@@ -309,6 +309,35 @@ def test_axes_of_an_ellipsis_are_summed_behind_the_letters_before_it() -> None:
         np.testing.assert_array_equal(found.numpy().reshape(-1), dy.sum(axes).reshape(-1))
 
 
+def test_axes_of_a_vectorized_gradient_are_moved_where_they_are_not_below_zero() -> None:
+    """The gradient of many rows at once: each axis is one more than that of a row; and the axes themselves."""
+    kind, truth = exporter.attr_value(tf.int32), exporter.attr_value(tf.bool)
+    zero = {"dtype": kind, "value": messages.AttrValue(tensor=exporter.tensor_message(tf.constant(0)))}
+    nodes = [
+        messages.NodeDef(name="dy", op="Placeholder", attr={"dtype": exporter.attr_value(tf.float32)}),
+        *[messages.NodeDef(name=name, op="Placeholder", attr={"dtype": kind}) for name in ("s0", "s1")],
+        messages.NodeDef(name="zero", op="Const", attr=zero),
+        messages.NodeDef(name="axes", op="BroadcastGradientArgs", input=["s0", "s1"], attr={"T": kind}),
+        messages.NodeDef(name="some", op="GreaterEqual", input=["axes", "zero"], attr={"T": kind}),
+        messages.NodeDef(name="by", op="Cast", input=["some"], attr={"SrcT": truth, "DstT": kind}),
+        messages.NodeDef(name="moved", op="AddV2", input=["axes", "by"], attr={"T": kind}),
+        messages.NodeDef(name="sum", op="Sum", input=["dy", "moved"], attr={"Tidx": kind}),
+        messages.NodeDef(name="twice", op="Mul", input=["axes:1", "axes:1"], attr={"T": kind}),
+    ]
+    definition = messages.GraphDef(node=nodes)
+
+    @tf.function
+    def run(dy: Any, s0: Any, s1: Any) -> Any:
+        found, twice = tf.import_graph_def(definition, {"dy": dy, "s0": s0, "s1": s1}, ["sum:0", "twice:0"])
+        return tf.reshape(found, tf.concat([tf.shape(dy)[:1], s0], 0)), twice
+
+    dy = np.arange(5 * 3 * 4, dtype=np.float32).reshape(5, 3, 4)
+    for s0, s1, axes, others in (([3, 1], [3, 4], (2,), []), ([4], [3, 4], (1,), []), ([3, 4], [4], (), [0])):
+        found, twice = run(dy, np.array(s0, np.int32), np.array(s1, np.int32))
+        np.testing.assert_array_equal(np.asarray(found).reshape(-1), dy.sum(axes).reshape(-1))
+        assert np.asarray(twice).tolist() == others
+
+
 def test_later_parts_begin_after_those_before() -> None:
     shapes = [tf.constant(1), tf.constant([2, 3]), tf.constant([2, 4]), tf.constant([2, 1])]
     found = [_made("ConcatOffset", shapes, {"N": 3}, (0,), k).numpy().tolist() for k in range(3)]

@@ -724,3 +724,22 @@ def test_objects_are_loaded_into_those_that_are_given(tmp_path: Path) -> None:
     assert found["root"].w.numpy() == 4.0 and load_partial(str(tmp_path), ["root.w"])["root.w"].numpy() == 4.0
     with pytest.raises(ValueError, match="no object of the SavedModel"):
         load_partial(str(tmp_path), ["root.u"])
+
+
+def test_sizes_orders_and_places_that_only_a_call_knows_are_saved(tmp_path: Path) -> None:
+    """Identity matrices, shuffles of a seed, numbers of a generator between bounds, places of maxima."""
+    module = tf.Module()
+    generator = module.generator = tf.random.Generator.from_seed(7)
+    number, image = tf.TensorSpec([], tf.int32), tf.TensorSpec([None, None, None, 3])
+    module.eye = tf.function(lambda n: (tf.eye(n), tf.eye(n, n + 2, dtype=tf.int32)), [number])
+    module.shuffled = tf.function(lambda n: tf.random.experimental.stateless_shuffle(tf.range(n), [5, 6]), [number])
+    module.drawn = tf.function(lambda n: (generator.truncated_normal([4]), generator.normal([n])), [number])
+    module.places = tf.function(lambda x: tf.nn.max_pool_with_argmax(x, 2, 2, "SAME"), [image])
+    tf.saved_model.save(module, str(tmp_path))
+    loaded = tf.saved_model.load(str(tmp_path))
+    x = np.random.default_rng(0).normal(size=(2, 5, 6, 3)).astype(np.float32)
+    for name, given in (("eye", 3), ("shuffled", 7), ("drawn", 2), ("places", x)):
+        found = getattr(loaded, name)(tf.constant(given))
+        wanted = getattr(module, name)(tf.constant(given))
+        for a, b in zip(tf.nest.flatten(found), tf.nest.flatten(wanted), strict=True):
+            np.testing.assert_array_equal(a, b)
