@@ -16,7 +16,7 @@ from fastgraph.core.base.dtype import DType, as_dtype, int64, string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native.array_kernels import StringNumbers
 from fastgraph.errors import FailedPreconditionError
-from fastgraph.ops.families import Array, custom, invalid
+from fastgraph.ops.families import Array, custom, invalid, shape_text
 
 _REASON = "its table is a Python dict"
 _numbers = itertools.count()
@@ -103,6 +103,9 @@ def _again(
 def _found(keys: Array, default: Array, table: Table) -> Any:
     entries, kind = table.entries, table.dtype.numpy_dtype
     size = len(table.shape)
+    if default.shape not in (table.shape, (*keys.shape, *table.shape)):
+        wanted = [shape_text(shape) for shape in (table.shape, (*keys.shape, *table.shape))]
+        raise invalid(f"Expected shape {' or '.join(wanted)} for default value, got {shape_text(default.shape)}")
     index = _index(table) if not size and not default.ndim and table.is_fixed and entries else None
     if isinstance(index, _Strings):
         at = index.numbers.numbers(np.ascontiguousarray(keys), False).reshape(keys.shape)

@@ -168,9 +168,11 @@ class TextFileInitializer(TableInitializer):
         """Return the keys and the values that the file has now: k[n], v[n]."""
         name = known_value(as_tensor(self._file, string))
         assert name is not None
-        if name.size != 1:
+        if name.ndim:
             raise invalid(f"filename should be a single string, but got {shape_text([name.size])}")
         path = name.item()
+        if not path:
+            raise invalid("filename cannot be empty.")
         with raising_for(path.decode(errors="replace")), open(path, "rb") as file:
             lines = [line.rstrip(b"\r\n") for line in file]
         if self._size is not None and len(lines) < self._size:

@@ -491,6 +491,8 @@ def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name
         raise TypeError(f"Expected tensor {value} with dtype {wanted!r}, but got dtype {value.dtype!r}.")
     if isinstance(value, TensorShape) and wanted not in (None, dtypes.int32, dtypes.int64):
         value = value.as_list()  # as a list, of any dtype: only convert_to_tensor keeps to dtypes of shapes
+    if isinstance(value, Tensor) and not isinstance(value, EagerTensor):
+        raise TypeError(f"Expected any non-tensor type, but got a tensor instead: {value!r}.")
     if shape is None:
         return _named(convert(value, wanted), name)
     dims = shape_dims(shape if current_trace() is None else whole_numbers(shape))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import bool_, string
 from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.type_specs import TensorSpec
@@ -19,7 +20,7 @@ from fastgraph.ops import creation, gathering, movement, runtime_assertions
 _HAS_VALUE = TensorSpec([], bool_)
 
 
-class Optional:
+class Optional(CompositeTensor):
     """A value that may be missing. Source: tf.experimental.Optional."""
 
     def __init__(self, element_spec: Any, has_value: Any, components: Sequence[Any] | None) -> None:

@@ -33,7 +33,7 @@ from fastgraph.ops.families import invalid
 class Elements(Source):
     """Elements that are there."""
 
-    name = "_WindowDataset"
+    name = "_VariantDataset"
 
     def __init__(self, rows: Sequence[Element], spec: Any) -> None:
         self.rows, self.spec = rows, spec
@@ -53,7 +53,7 @@ def handle_of(source: Source) -> Any:
 class Window(Source):
     """Datasets of `size` elements each, from every `shift`-th on, `stride` apart. Source: tf.data.Dataset.window."""
 
-    name = "_WindowDataset"
+    name = "_VariantDataset"
 
     def __init__(self, source: Source, size: Any, shift: Any, stride: Any, *, drop: bool, of_spec: Any) -> None:
         for value, what in ((size, "Window size"), (shift, "Window shift"), (stride, "Window stride")):

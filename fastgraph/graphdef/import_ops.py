@@ -5,6 +5,7 @@ Rule: a function takes the node's name, its inputs as tensors of the graph, and 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -183,6 +184,30 @@ def _eigenvalues(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return [public_function("linalg.eigvals")(inputs[0], name=name), public_function("zeros")([0], attrs["Tout"])]
 
 
+def _einsum(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Sums of products; of labels that the result has several times the sum lies on the diagonal, among zeros."""
+    given, arrow, result = attrs["equation"].replace(" ", "").partition("->")
+    axes = re.findall(r"\.\.\.|.", result)
+    first = [axes.index(label) for label in axes]
+    if first == [*range(len(axes))]:
+        return einsum(attrs["equation"], *inputs, name=name)
+    found = einsum(given + arrow + "".join(dict.fromkeys(axes)), *inputs)
+    spread = found.shape.rank - len(set(axes))  # axes of the ellipsis but one
+    places = [i + (spread if "..." in axes[:i] else 0) for i in range(len(axes))]
+    for i, at in enumerate(first):
+        if at != i:
+            found = movement.expand_dims(found, places[i])
+    for i, at in enumerate(first):
+        if at != i:
+            count = public_function("range")(movement.shape(found)[places[at]])
+            sides = [
+                movement.reshape(count, [-1 if axis == place else 1 for axis in range(found.shape.rank)])
+                for place in (places[at], places[i])
+            ]
+            found = public_function("where")(sides[0] == sides[1], found, public_function("zeros")([], found.dtype))
+    return public_function("identity")(found, name=name)
+
+
 _TRANSFORMS = [kind + n for kind in ("FFT", "IFFT", "RFFT", "IRFFT") for n in ("", "2D", "3D")]
 #: Types that no row has.
 COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
@@ -197,7 +222,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "ConcatOffset": _concat_offset,
     "DepthwiseConv2dNative": depthwise,
     "Dilation2D": dilation,
-    "Einsum": lambda name, inputs, attrs: einsum(attrs["equation"], *inputs, name=name),
+    "Einsum": _einsum,
     "FusedBatchNorm": lambda name, inputs, attrs: batch_norm(name, inputs, attrs)[:5],
     "FusedBatchNormV2": lambda name, inputs, attrs: batch_norm(name, inputs, attrs)[:5],
     "FusedBatchNormV3": batch_norm,

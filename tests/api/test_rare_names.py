@@ -335,3 +335,52 @@ def test_dense_tables_take_a_name_second() -> None:
     table = tf.lookup.experimental.DenseHashTable(tf.string, tf.int64, -1, "", "$")
     table.insert_or_assign(["a"], [5])
     assert table.lookup(["a", "b"], "named").numpy().tolist() == [5, -1]
+
+
+@pytest.mark.parametrize(
+    ("equation", "arrays", "expected"),
+    [
+        ("ij->ii", [[[1.0, 2.0], [3.0, 4.0]]], [[3, 0], [0, 7]]),
+        ("i->ii", [[1.0, np.inf]], [[1, 0], [0, np.inf]]),
+        ("ij,jk->ikk", [[[1.0, 2.0], [3.0, 4.0]]] * 2, [[[7, 0], [0, 10]], [[15, 0], [0, 22]]]),
+        ("...i->i...i", [[[1.0, 2.0]]], [[[1, 0]], [[0, 2]]]),
+        ("ii->iii", [[[1.0, 2.0], [3.0, 4.0]]], [[[1, 0], [0, 0]], [[0, 0], [0, 4]]]),
+    ],
+)
+def test_raw_einsum_puts_sums_on_diagonals(equation: str, arrays: list[object], expected: list[object]) -> None:
+    for found in both(lambda: tf.raw_ops.Einsum(inputs=[tf.constant(x) for x in arrays], equation=equation)):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_an_optional_is_its_own_identity() -> None:
+    held, empty = tf.experimental.Optional.from_value((1, [2.0])), tf.experimental.Optional.empty(tf.TensorSpec([]))
+    for find in (tf.identity, tf.function(tf.identity), tf.stop_gradient):
+        assert [x.numpy().tolist() for x in tf.nest.flatten(find(held).get_value())] == [1, [2.0]]
+        assert not find(empty).has_value()
+
+
+def test_defaults_of_mutable_tables_are_one_or_one_for_each_key() -> None:
+    pairs = tf.lookup.experimental.MutableHashTable(tf.int64, tf.int64, [0, 0])
+    pairs.insert([1], [[1, 2]])
+    asked = tf.constant([[1, 5]], tf.int64)
+    for default in ([7, 8], [[[0, 0], [7, 8]]]):
+        found = pairs.lookup(asked, tf.constant(default, tf.int64))
+        assert found.numpy().tolist() == [[[1, 2], [7, 8]]]
+    for default in (3, [1, 2, 3], [[7, 8]], [[7, 8], [9, 1]]):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"Expected shape \[2\] or \[1,2,2\] for default"):
+            pairs.lookup(asked, tf.constant(default, tf.int64))
+
+
+def test_files_of_tables_have_one_name() -> None:
+    index = tf.lookup.TextFileIndex
+    for name, why in ((["a"], "a single string"), (tf.constant(""), "cannot be empty")):
+        file = tf.lookup.TextFileInitializer(name, tf.string, index.WHOLE_LINE, tf.int64, index.LINE_NUMBER)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=why):
+            tf.lookup.StaticHashTable(file, -1)
+
+
+def test_a_constant_is_no_tensor_of_a_graph() -> None:
+    with pytest.raises(TypeError, match="Expected any non-tensor type"):
+        tf.function(lambda x: tf.constant(x))(tf.constant(1))
+    assert tf.constant(tf.constant(1)).numpy() == 1
+    assert tf.as_dtype(np.longlong) == tf.int64

@@ -5,8 +5,9 @@ from __future__ import annotations
 HEADING = "## Integer arguments"
 CHECKPOINTS = "## Checkpoints"
 AUTOGRAPH = "## TensorFlow's tests of AutoGraph"  # written by hand: the tests are TensorFlow's
+DOCSTRINGS = "## Examples of docstrings"
 #: In the order in which they stand at the end.
-KEPT = (HEADING, CHECKPOINTS, AUTOGRAPH)
+KEPT = (HEADING, CHECKPOINTS, DOCSTRINGS, AUTOGRAPH)
 
 
 def section(text: str, heading: str = HEADING) -> str:

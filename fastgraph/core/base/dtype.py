@@ -280,6 +280,8 @@ def as_dtype(type_value: DTypeLike) -> DType:
             return native
     if isinstance(type_value, type) and type_value.__module__ == "ml_dtypes" and type_value.__name__ in _OF_ML_DTYPES:
         return _BY_ANY[type_value.__name__]
+    if type_value is np.longlong:  # C's other name for 64 bits, or for 32
+        return _BY_ANY[np.dtype(type_value)]
     raise TypeError(f"Cannot convert the argument `type_value`: {type_value!r} to a TensorFlow DType.")
 
 
