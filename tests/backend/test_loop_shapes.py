@@ -215,6 +215,38 @@ def test_loops_cut_into_ranges(name: str, dtype: str) -> None:
         check(f, sample((rows, columns), dtype), exact=True, signature=[fg.TensorSpec([None, None], dtype)])
 
 
+def looked_up(table: Any, x: Any) -> Any:
+    return fg.gather(table, fg.cast(fg.roll(x, 1, -1) * 4 + x * 2 + fg.roll(x, -2, -1), "int32")) * 1.5
+
+
+@pytest.mark.parametrize("shape", [(70,), (3, 50)])
+def test_indices_are_checked_range_by_range(shape: tuple[int, ...]) -> None:
+    table = np.arange(8, dtype=np.float32)
+    x = np.random.default_rng(0).integers(0, 2, shape).astype(np.uint8)
+    function = check(looked_up, table, x, exact=True)
+    (source,) = kernels(function, fg.constant(table), fg.constant(x))
+    assert "if i" not in source and " else " not in source
+    for place in (0, 1, 33, shape[-1] - 2, shape[-1] - 1):
+        wrong = x.copy()
+        wrong[..., place] = 9
+        messages = []
+        for tier in ("first", "last"):
+            with flags.override(tier=tier), pytest.raises(fg.errors.InvalidArgumentError) as raised:
+                function(fg.constant(table), fg.constant(wrong))
+            messages.append(str(raised.value).partition(" [Op")[0])
+        assert messages[0] == messages[1]
+
+
+def test_what_one_side_of_a_choice_computes_is_computed_for_all() -> None:
+    def chosen(x: Any, t: Any) -> Any:
+        return fg.where(t < 2.0, fg.norm(x * t[:, None], axis=1) - 0.3, 0.0)
+
+    x, t = sample((40, 3), "float32"), sample((40,), "float32")
+    function = check(chosen, x, t)
+    (source,) = kernels(function, fg.constant(x), fg.constant(t))
+    assert "select_float32" in source and " else " not in source  # a branch would have its loads under a mask
+
+
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "float32"])
 def test_the_game_of_life(dtype: str) -> None:
     for shape in ((1, 1), (2, 3), (17, 70)):

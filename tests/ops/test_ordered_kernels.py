@@ -179,6 +179,30 @@ def test_searches() -> None:
         assert np.array_equal(got, wanted)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize(("rows", "n", "m"), [(1, 300, 1000), (1, 300, 1), (90, 7, 1), (3, 40, 150), (2, 1, 70)])
+def test_searches_go_in_tiles(rows: int, n: int, m: int, dtype: str) -> None:
+    random = np.random.default_rng(n)
+    among = np.sort(random.integers(0, 2 * n, (rows, n)), -1).astype(dtype)
+    for values in (random.integers(-2, 2 * n + 2, (rows, m)), np.arange(rows * m).reshape(rows, m) * 2 * n // m):
+        for side in ("left", "right"):
+            wanted = np.array([np.searchsorted(a, v, side) for a, v in zip(among, values, strict=True)])
+            search = lambda a, v, side=side: fg.searchsorted(a, v, side)
+            assert np.array_equal(last(search, fg.constant(among), fg.constant(values.astype(dtype)))[0], wanted)
+
+
+def test_searches_among_nan_take_the_steps_of_one_alone() -> None:
+    among = np.sort(np.random.default_rng(0).normal(size=(2, 30)).astype(np.float32), -1)
+    among[0, [3, 14, 15]] = np.nan
+    values = np.random.default_rng(1).normal(size=(2, 100)).astype(np.float32)
+    values[:, 50] = np.nan
+    for side in ("left", "right"):
+        search = lambda a, v, side=side: fg.searchsorted(a, v, side)
+        with flags.override(tier="first"):
+            wanted = fg.function(search)(among, values)
+        assert np.array_equal(last(search, fg.constant(among), fg.constant(values))[0], wanted)
+
+
 #: What goes through NaN and infinities; tests/api/op_rows_wide.py has TensorFlow's answers to such arguments.
 NOT_NUMBERS: dict[str, F] = {
     **{

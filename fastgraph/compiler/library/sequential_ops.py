@@ -320,49 +320,73 @@ for row in range(begin, end):
 
 
 def _search(node: Node, how: str, shapes: Shapes) -> Ordered:
-    """Find where values go in sorted rows, by halving; a unit is one value. Which half is arithmetic: no jump.
+    """Find where values go in sorted rows, by halving, `TILE` values at a time: their steps wait for no other's.
 
-    Integers, among which there is no NaN, are first looked for where the one before went, and behind that: many ascend.
+    Which half is arithmetic: no jump, and vectors. The steps are those of one search alone, also among NaN. Integers,
+    among which there is no NaN, are first looked for where the one before went, and behind that: many ascend.
     """
     (rows, values), out = node.inputs, node.outputs[0]
     dtype, index = rows.aval.dtype.name, out.aval.dtype.name
     text = Text()
 
-    def before(place: str) -> str:
+    def before(place: str, value: str = "value") -> str:
         kept = text.load(f"x0[{place}]", dtype)
-        return f"not value < {kept}" if node.attrs["right"] else f"{kept} < value"
+        return f"not {value} < {kept}" if node.attrs["right"] else f"{kept} < {value}"
 
-    came = text.call("cast_bool_int64", before("middle"))
+    def number(condition: str) -> str:
+        return text.call("cast_bool_int64", condition)
+
+    wanted, least = text.load("x1[unit + c]", dtype), lambda a, b: text.call("min_int64", a, b)
+    result = text.call(f"cast_int64_{index}", "low - first")
     near = f"""
-    if first <= low <= first + n:
+    near = 0
+    while near < width and first <= low <= first + n:
+        value = {text.load("x1[unit + near]", dtype)}
         if low < first + n and {before("low")}:
             low = low + 1
-        if (low == first or {before("low - 1")}) and (low == first + n or not ({before("low")})):
-            x2[i] = {text.call(f"cast_int64_{index}", "low - first")}
-            continue
+        if (low > first and not ({before("low - 1")})) or (low < first + n and {before("low")}):
+            break
+        x2[unit + near] = {result}
+        near = near + 1
+    unit = unit + near
+    width = width - near
 """
     lines = f"""
 if rows != asking:
     return {1 << 48}
+lows = {text.call("local_int64", str(TILE))}
+lefts = {text.call("local_int64", str(TILE))}
+steps = 0
+while n >> steps > 0:
+    steps = steps + 1
+last = n * rows - 1
 low = -1
-for i in range(begin, end):
-    value = {text.load("x1[i]", dtype)}
-    first = {text.call("truncatediv_int64", "i", "m")} * n
+unit = begin
+while unit < end:
+    row = {text.call("truncatediv_int64", "unit", "m")}
+    first = row * n
+    width = {least(least(str(TILE), "end - unit"), "m - (unit - row * m)")}
 {near if node.inputs[0].aval.dtype.is_integer else ""}
-    low = first
-    left = n
-    while left > 0:
-        half = left >> 1
-        middle = low + half
-        before = -{came}
-        low = low + ((half + 1) & before)
-        left = half - ((1 - (left & 1)) & before)
-    x2[i] = {text.call(f"cast_int64_{index}", "low - first")}
+    for c in range(width):
+        lows[c] = first
+        lefts[c] = n
+    for step in range(steps):
+        for c in range(width):
+            left = lefts[c]
+            half = left >> 1
+            middle = {least("lows[c] + half", "last")}
+            came = -({number(before("middle", wanted))} & {number("left > 0")})
+            lows[c] = lows[c] + ((half + 1) & came)
+            lefts[c] = half - ((1 - (left & 1)) & came)
+    for c in range(width):
+        low = lows[c]
+        x2[unit + c] = {result}
+    unit = unit + width
 """
     sizes = {"n": shapes.of(rows, 1), "m": shapes.of(values, 1)}
     sizes |= {"rows": shapes.of(rows, 0, 1), "asking": shapes.of(values, 0, 1)}
     buffers = {"x0": rows, "x1": values, "x2": out}
-    return text.kernel(buffers, sizes, lines, shapes.of(values), 60.0, fallible=True)
+    return text.kernel(buffers, sizes, lines, shapes.of(values), 6.0, fallible=True)
 
 
 def _permutation(node: Node, how: str, shapes: Shapes) -> Ordered:
