@@ -179,6 +179,22 @@ def test_searches() -> None:
         assert np.array_equal(got, wanted)
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 17, 40])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int32"])
+def test_running_totals_of_rows_go_side_by_side(rows: int, dtype: str) -> None:
+    x = fg.cast(np.random.default_rng(rows).integers(-3, 4, (rows, 30)), dtype)
+    totals = [fg.cumsum, fg.math.cumprod, *([fg.math.cumulative_logsumexp] if dtype.startswith("float") else [])]
+    for total in totals:
+        for exclusive, reverse in ((False, False), (True, False), (False, True), (True, True)):
+            f = lambda x, total=total, e=exclusive, r=reverse: total(x, 1, exclusive=e, reverse=r)
+            (got,) = last(f, x)
+            exact = total is not fg.math.cumulative_logsumexp
+            for k in range(rows):  # as each alone
+                np.testing.assert_allclose(got[k], last(f, x[k : k + 1])[0][0], rtol=0 if exact else 1e-5)
+            with flags.override(tier="first"):
+                np.testing.assert_allclose(got, fg.function(f)(x), rtol=0 if exact else 1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 @pytest.mark.parametrize(("rows", "n", "m"), [(1, 300, 1000), (1, 300, 1), (90, 7, 1), (3, 40, 150), (2, 1, 70)])
 def test_searches_go_in_tiles(rows: int, n: int, m: int, dtype: str) -> None:

@@ -26,6 +26,8 @@ from fastgraph.graph.ir import Node, Value
 
 #: Columns whose running totals are kept side by side: the loop over them is vectorised.
 TILE = 64
+#: Rows of running totals that go side by side.
+ROWS = 16
 #: Into how many units a scatter is cut at most: each reads all indices.
 PARTS = 8
 #: Columns of a unit: of rows that are not as wide as two there is one. (Units of rows would pass over most indices,
@@ -59,7 +61,11 @@ def _combined(text: Text, how: str, dtype: str, total: str, value: str) -> str:
 
 
 def _scan(node: Node, how: str, shapes: Shapes) -> Ordered:
-    """out[k] = out[k - 1] combined with x[k], along one axis; a unit is one line of the tensor."""
+    """out[k] = out[k - 1] combined with x[k], along one axis; a unit is one line of the tensor.
+
+    Neighbouring lines, and rows, go side by side: no total waits for its own last step alone. There are as many rows
+    as fill vectors, the last of them again and again.
+    """
     x, out = node.inputs[0], node.outputs[0]
     dtype = x.aval.dtype.name
     text = Text()
@@ -68,7 +74,9 @@ def _scan(node: Node, how: str, shapes: Shapes) -> Ordered:
     new = _combined(text, how, dtype, "old", text.load("x0[at]", dtype))
     result = text.store("old" if node.attrs["exclusive"] else "new", dtype)
     columns = text.store("totals[c]" if node.attrs["exclusive"] else "new", dtype)
-    wide = _combined(text, how, dtype, "totals[c]", text.load("x0[at + c]", dtype))
+    wide, rows = (
+        _combined(text, how, dtype, "totals[c]", text.load(f"x0[{place}]", dtype)) for place in ("at + c", "row")
+    )
     last = "at = at + (n - 1) * inner\n" if node.attrs["reverse"] else ""
     move = f"at = at {'-' if node.attrs['reverse'] else '+'} inner"
     lines = f"""
@@ -80,7 +88,18 @@ while unit < end:
     width = {text.call("min_int64", text.call("min_int64", str(TILE), "inner - first"), "end - unit")}
     at = outer * n * inner + first
     {last}
-    if width == 1:
+    if inner == 1 and end - unit >= {2 if how == "logaddexp" else 4}:
+        width = {text.call("min_int64", str(ROWS), "end - unit")}
+        for c in range({ROWS}):
+            totals[c] = {start}
+        for k in range(n):
+            for c in range({ROWS}):
+                row = at + {text.call("min_int64", "c", "width - 1")} * n
+                new = {rows}
+                x1[row] = {columns}
+                totals[c] = new
+            {move}
+    elif width == 1:
         old = {start}
         for k in range(n):
             new = {new}
@@ -101,7 +120,7 @@ while unit < end:
     axis = node.attrs["axis"] % shapes.rank(x)
     sizes = {"n": shapes.of(x, axis, axis + 1), "inner": shapes.of(x, axis + 1)}
     extent = Size(1, shapes.of(x, 0, axis).dims + sizes["inner"].dims)
-    each = 12.0 if how == "logaddexp" else 1.2
+    each = 6.0 if how == "logaddexp" else 1.2
     return text.kernel({"x0": x, "x1": out}, sizes, lines, extent, each, (sizes["n"],))
 
 
