@@ -179,6 +179,29 @@ def test_searches() -> None:
         assert np.array_equal(got, wanted)
 
 
+@pytest.mark.parametrize("n", [1, 2, 5, 9, 24, 25])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16", "int32", "uint8", "int64", "uint64"])
+def test_short_rows_are_sorted_side_by_side(n: int, dtype: str) -> None:
+    random = np.random.default_rng(n)
+    x = random.integers(0, 6, (37, n)).astype(np.float64)
+    if "int" not in dtype:
+        for value in (np.nan, -0.0, np.inf, -np.inf):
+            x[random.random(x.shape) < 0.1] = value
+    for direction in ("ASCENDING", "DESCENDING"):
+        for sort in (fg.sort, fg.argsort):
+            f = lambda x, sort=sort, way=direction: sort(x, -1, way)
+            given = fg.cast(x, dtype)
+            with flags.override(tier="first"):
+                wanted = np.array(fg.cast(fg.function(f)(given), "float64"))
+            if n <= 24:
+                got = np.array(fg.cast(last(f, given)[0], "float64"))
+                np.testing.assert_array_equal(got, wanted)
+                np.testing.assert_array_equal(np.signbit(got[got == 0]), np.signbit(wanted[wanted == 0]))
+            else:
+                concrete = fg.function(f).get_concrete_function(given)
+                assert concrete.wait(60) and concrete.host_steps == 1
+
+
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 17, 40])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int32"])
 def test_running_totals_of_rows_go_side_by_side(rows: int, dtype: str) -> None:

@@ -17,6 +17,7 @@ from fastgraph.compiler.library.integer_matmul import integer_product
 from fastgraph.compiler.library.kernel_source import Ordered, Shapes, Text
 from fastgraph.compiler.library.pooling_gradients import pool_kernel
 from fastgraph.compiler.library.random_numbers import random_kernel
+from fastgraph.compiler.library.row_sorts import row_sort
 from fastgraph.compiler.library.slice_add import slice_add
 from fastgraph.compiler.library.small_linear_systems import cholesky_kernel, solution_kernel, substitution_kernel
 from fastgraph.compiler.program.program import Size
@@ -472,6 +473,7 @@ _KINDS: dict[str, Callable[[Node, str, Shapes], Ordered | None]] = {
     "gather_add": _gathered,
     "slice_add": slice_add,
     "top_k": _top_k,
+    "sort": row_sort,
     "search": _search,
     "list_set": _list_set,
     "permutation": _permutation,
