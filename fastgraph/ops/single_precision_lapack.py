@@ -1,34 +1,28 @@
 """LAPACK for large matrices of float32 and complex64 in their own precision: NumPy's linalg computes them in double.
 
 Rule: functions are NumPy's of the same names, over stacks t[*b, m, n]; small matrices and those of double precision are
-left to NumPy, whose loops over stacks are in C and need no SciPy. Threads share long stacks: each matrix is computed
-by itself.
+left to NumPy, whose loops over stacks are in C and need no SciPy.
 """
 
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from fastgraph.core.native.matmul import scipy_functions
-from fastgraph.core.native.thread_pool import num_threads
 from fastgraph.ops.families import Array
 
 #: From as many rows and columns on, LAPACK's time is far above that of a call from Python.
 _LARGE = 48
-#: Nanoseconds of a stack from which on threads share it, and of a matrix of one number.
-WORTH, OF_ONE = 400_000.0, 1000.0
 
 
 def cholesky(x: Array) -> Array:
     """L with L L^H = x, by the lower triangle of x. Raises: LinAlgError if an x is not positive definite."""
     if not _is_single(x):
-        return _shared(np.linalg.cholesky, 1.0, x)
+        return np.linalg.cholesky(x)
     factor = scipy_functions("potrf", (x,))
     # Rows of C are columns of Fortran: the lower triangle is the upper one there, and the factor's turned is L.
     return _each(lambda a: [_checked(*factor(a.T, lower=0, clean=1))[0].T], x)[0]
@@ -37,7 +31,7 @@ def cholesky(x: Array) -> Array:
 def solve(a: Array, b: Array) -> Array:
     """x with a x = b. Raises: LinAlgError if an a has no inverse."""
     if not _is_single(a):
-        return _shared(np.linalg.solve, 1.0, a, b)
+        return np.linalg.solve(a, b)
     solver = scipy_functions("gesv", (a, b))
     return _each(lambda one, other: _checked(*solver(one, other))[2:], a, b)[0]
 
@@ -45,7 +39,7 @@ def solve(a: Array, b: Array) -> Array:
 def inv(x: Array) -> Array:
     """The inverse of x. Raises: LinAlgError if an x has none."""
     if not _is_single(x):
-        return _shared(np.linalg.inv, 2.0, x)
+        return np.linalg.inv(x)
     factor, invert, room = scipy_functions(("getrf", "getri", "getri_lwork"), (x,))
     size = _room(*room(x.shape[-1]))
 
@@ -59,7 +53,7 @@ def inv(x: Array) -> Array:
 def qr(x: Array, mode: Literal["reduced", "complete"]) -> Any:
     """Q with orthonormal columns and R upper triangular, Q R = x; of all columns if `mode` is "complete"."""
     if not _is_single(x):
-        return _shared(partial(np.linalg.qr, mode=mode), 4.0, x)
+        return np.linalg.qr(x, mode)
     names = ("geqrf", "geqrf_lwork", "ungqr" if x.dtype.kind == "c" else "orgqr")
     factor, room, columns = scipy_functions(names, (x,))
     m, n = x.shape[-2:]
@@ -78,7 +72,7 @@ def svd(x: Array, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """Left vectors, singular values falling, right vectors; or the values. Raises: LinAlgError if none are found."""
     how: dict[str, Any] = dict(full_matrices=full_matrices, compute_uv=compute_uv)
     if not _is_single(x):
-        return _shared(partial(np.linalg.svd, **how), 5.0, x)
+        return np.linalg.svd(x, **how)
     decompose, room = scipy_functions(("gesdd", "gesdd_lwork"), (x,))
     size = _room(*room(*x.shape[-2:], **how))
     found = _each(lambda a: _checked(*decompose(a, lwork=size, **how)), x)
@@ -87,12 +81,12 @@ def svd(x: Array, full_matrices: bool = True, compute_uv: bool = True) -> Any:
 
 def eigh(x: Array) -> Any:
     """Eigenvalues, rising, and eigenvectors by the lower triangle of x. Raises: LinAlgError if none are found."""
-    return tuple(_eigen(x, True)) if _is_single(x) else _shared(np.linalg.eigh, 6.0, x)
+    return tuple(_eigen(x, True)) if _is_single(x) else np.linalg.eigh(x)
 
 
 def eigvalsh(x: Array) -> Array:
     """Eigenvalues, rising, by the lower triangle of x. Raises: LinAlgError if none are found."""
-    return _eigen(x, False)[0] if _is_single(x) else _shared(np.linalg.eigvalsh, 3.0, x)
+    return _eigen(x, False)[0] if _is_single(x) else np.linalg.eigvalsh(x)
 
 
 def _eigen(x: Array, vectors: bool) -> list[Array]:
@@ -101,39 +95,6 @@ def _eigen(x: Array, vectors: bool) -> list[Array]:
     names = ("lwork", "liwork", "lrwork")
     how = dict(zip(names, sizes, strict=False))
     return _each(lambda a: _checked(*solver(a, compute_v=vectors, lower=1, **how)), x)
-
-
-def _shared(function: Callable[..., Any], each: float, *stacks: Array) -> Any:
-    """A function of stacks, of which threads take a part each where they are long: `each` ns for m n max(m, n) = 1."""
-    lead, (m, n) = stacks[0].shape[:-2], stacks[0].shape[-2:]
-    count, threads = math.prod(lead), num_threads()
-    if threads < 2 or count < 2 or count * (m * n * max(m, n) * each + OF_ONE) < WORTH:
-        return function(*stacks)
-    if any(stack.shape[:-2] != lead for stack in stacks):
-        return function(*stacks)
-    rows = [stack.reshape(count, *stack.shape[-2:]) for stack in stacks]
-    ends = [count * k // min(threads, count) for k in range(min(threads, count) + 1)]
-    found: list[Any] = [None] * (len(ends) - 1)
-
-    def take(k: int) -> None:
-        try:
-            found[k] = function(*[stack[ends[k] : ends[k + 1]] for stack in rows])
-        except np.linalg.LinAlgError as error:
-            found[k] = error
-
-    others = [threading.Thread(target=take, args=(k,), daemon=True) for k in range(1, len(found))]
-    for other in others:
-        other.start()
-    take(0)
-    for other in others:
-        other.join()
-    for part in found:
-        if isinstance(part, np.linalg.LinAlgError):
-            raise part
-    if isinstance(found[0], np.ndarray):
-        return np.concatenate(found).reshape(lead + found[0].shape[1:])
-    parts = [np.concatenate(each) for each in zip(*found, strict=True)]
-    return tuple([part.reshape(lead + part.shape[1:]) for part in parts])
 
 
 def _is_single(x: Array) -> bool:

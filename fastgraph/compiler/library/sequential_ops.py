@@ -356,7 +356,10 @@ def _search(node: Node, how: str, shapes: Shapes) -> Ordered:
     def number(condition: str) -> str:
         return text.call("cast_bool_int64", condition)
 
-    wanted, least = text.load("x1[unit + c]", dtype), lambda a, b: text.call("min_int64", a, b)
+    def least(a: str, b: str) -> str:
+        return text.call("min_int64", a, b)
+
+    wanted = text.load("x1[unit + c]", dtype)
     result = text.call(f"cast_int64_{index}", "low - first")
     near = f"""
     near = 0
