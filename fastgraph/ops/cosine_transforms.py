@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.deferred_signals import library
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.ops.arguments import as_tensor, named, static_int
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import Array, custom, invalid, misuse, public
-from fastgraph.ops.fourier import REASON, check_rank, fitted, is_whole
+from fastgraph.ops.fourier import REASON, check_rank, cosine_transform, fitted, is_whole
 
 
 def _infer_dct(x: Aval, *, kind: int, **_: Any) -> Aval:
@@ -52,20 +51,17 @@ def dct_p(x: Array, *, kind: int, ortho: bool, turned: bool) -> Any:
     _check_dct(x.shape[-1], kind, invalid)
     if x.size == 0:
         return x.copy()
-    fft = library("scipy.fft")
-
-    norm = "ortho" if ortho else None
     if not turned or kind == 4 or ortho:
-        return fft.dct(x, type={2: 3, 3: 2}.get(kind, kind) if turned else kind, norm=norm)
+        return cosine_transform(x, {2: 3, 3: 2}.get(kind, kind) if turned else kind, ortho)
     if kind == 1:  # the matrix has columns of cosines, the inner ones twice
         weight = np.full(x.shape[-1], 2, x.dtype)
         weight[0] = weight[-1] = 1
-        return weight * fft.dct(x / weight, type=1)
+        return weight * cosine_transform(x / weight, 1)
     if kind == 2:
         first = x.copy()
         first[..., 0] *= 2
-        return fft.dct(first, type=3)
-    found = fft.dct(x, type=2)
+        return cosine_transform(first, 3)
+    found = cosine_transform(x, 2)
     found[..., 0] *= 0.5
     return found
 

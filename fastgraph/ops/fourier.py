@@ -76,7 +76,7 @@ def _pocketfft() -> Any:
             if spec is not None and spec.loader is not None:
                 found = importlib.util.module_from_spec(spec)
                 spec.loader.exec_module(found)
-                return found if all(hasattr(found, kind) for kind in ("c2c", "r2c", "c2r")) else None
+                return found if all(hasattr(found, kind) for kind in ("c2c", "r2c", "c2r", "dct")) else None
     return found
 
 
@@ -92,6 +92,15 @@ def _transform(kind: str, x: Array, axes: tuple[int, ...], norm: str, sizes: Seq
     if kind == "irfftn":
         return np.asarray(by.c2r(x, axes, sizes[-1] if sizes else None, False, scale, None, workers))
     return np.asarray((by.r2c if kind == "rfftn" else by.c2c)(x, axes, not inverse, scale, None, workers))
+
+
+def cosine_transform(x: Array, kind: int, ortho: bool = False) -> Array:
+    """The cosine transform of a type along the last axis, as `_transform` computes others."""
+    workers, by = 1 if x.size <= ALONE else num_threads(), _pocketfft()
+    if by is None:
+        fft = library("scipy.fft")
+        return np.asarray(fft.dct(x, type=kind, norm="ortho" if ortho else None, workers=workers))
+    return np.asarray(by.dct(x, kind, (x.ndim - 1,), int(ortho), None, workers, None))
 
 
 # ---- an array brought to a size -------------------------------------------------------------------------------------

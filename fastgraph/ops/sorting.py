@@ -242,7 +242,7 @@ def in_top_k(targets: TensorLike, predictions: TensorLike, k: TensorLike, name: 
     return named(name, in_top_k_p, predictions, targets, as_tensor(k, targets.dtype))
 
 
-_SORTED = "a sort: its work depends on data, and NumPy's is as fast as any kernel of ours would be"
+_SORTED = "a sort of long rows: its work depends on data, and NumPy's is as fast as any kernel of ours would be"
 
 # ---- sorting --------------------------------------------------------------------------------------------------------
 
@@ -256,6 +256,7 @@ _SORTED = "a sort: its work depends on data, and NumPy's is as fast as any kerne
         for t in ("float32", "int32", "uint8")
         for d in (False, True)
     ],
+    step="sort.places",
     reason=_SORTED,
 )
 def argsort_p(values: Array, *, descending: bool) -> Any:
@@ -273,6 +274,7 @@ def argsort_p(values: Array, *, descending: bool) -> Any:
         for t in ("float32", "float64", "int32", "uint8", "bfloat16")
         for d in (False, True)
     ],
+    step="sort",
     reason=_SORTED,
 )
 def sort_p(values: Array, *, descending: bool) -> Any:

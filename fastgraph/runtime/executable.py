@@ -71,7 +71,8 @@ VERSIONS_KEPT = 64
 def expand_all(graph: Graph) -> Graph:
     """`graph` with the ops that stand for others replaced, and simplified again if there were any."""
     expanded = expand(graph)
-    return optimize.moved_out(graph if expanded is graph else optimize.prune(optimize.simplify(expanded)))
+    simple = graph if expanded is graph else optimize.prune(optimize.simplify(expanded))
+    return optimize.moved_out(optimize.reduced_in_place(simple))
 
 
 #: Graph -> Graph, in order. Then `assemble` makes the Program of a graph (fusion, loop nests, kernels' sources), the

@@ -215,6 +215,83 @@ def test_loops_cut_into_ranges(name: str, dtype: str) -> None:
         check(f, sample((rows, columns), dtype), exact=True, signature=[fg.TensorSpec([None, None], dtype)])
 
 
+def turned_gradient(x: Any) -> Any:
+    with fg.GradientTape() as tape:
+        tape.watch(x)
+        y = fg.reduce_sum(fg.nn.softmax(x, axis=1) * fg.nn.log_softmax(fg.sin(x), axis=0))
+    return tape.gradient(y, x)
+
+
+TURNED: dict[str, F] = {
+    "softmax": lambda x: fg.nn.softmax(x * 2, axis=1),
+    "log softmax": lambda x: fg.nn.log_softmax(x, axis=0),
+    "a sum": lambda x: fg.reduce_sum(fg.exp(-fg.transpose(x)), 0),
+    "all": lambda x: fg.reduce_max(fg.transpose(x, [0, 2, 1]) + 1),
+    "two axes": lambda x: fg.reduce_mean(fg.transpose(x, [1, 2, 0]), [0, -1]),
+    "two kept": lambda x: fg.reduce_max(fg.transpose(x, [2, 0, 1]), [-1]),
+    "a scalar first": lambda x: 2.0 - fg.transpose(x) / fg.reduce_sum(fg.abs(fg.transpose(x)), 2, keepdims=True),
+    "unlike": lambda x: fg.transpose(x, [1, 0, 2]) - fg.reduce_max(fg.transpose(x, [1, 2, 0]), [1, 2], True),
+    "a vector": lambda x: fg.reduce_sum(fg.transpose(x) + fg.range(3.0, dtype=x.dtype), 1),
+    "a gradient": turned_gradient,
+    "a loop": lambda x: fg.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, fg.nn.softmax(y, axis=0)), [0, x])[1],
+}
+
+
+@pytest.mark.parametrize("name", TURNED)
+def test_reductions_of_what_is_transposed_are_done_where_it_lies(name: str) -> None:
+    f = TURNED[name]
+    check(f, sample((3, 5, 4), "float32", False))
+    check(f, sample((3, 5, 4), "float64", False), signature=[fg.TensorSpec([None, None, None], "float64")])
+
+
+def test_softmax_along_a_middle_axis_turns_nothing() -> None:
+    x = fg.constant(sample((6, 90, 40), "float32", False))
+    for f in (TURNED["softmax"], turned_gradient):
+        graph = compile_graph(fg.function(f).get_concrete_function(x).graph.ir)
+        assert "transpose" not in [node.op.name for node in graph.nodes]
+
+
+def test_a_mean_round_means_of_columns_is_a_kernel_of_its_own() -> None:
+    """In one kernel each column would be read across the rows, and no vectors."""
+    f = lambda x: fg.reduce_mean(fg.maximum(fg.reduce_mean(fg.exp(x), 0) - 1.0, 0.0))
+    x = sample((50, 300), "float32", False)
+    sources = kernels(check(f, x), fg.constant(x))
+    (source,) = [source for source in sources if "exp" in source]
+    assert "for k in range" in source
+
+
+def looked_up(table: Any, x: Any) -> Any:
+    return fg.gather(table, fg.cast(fg.roll(x, 1, -1) * 4 + x * 2 + fg.roll(x, -2, -1), "int32")) * 1.5
+
+
+@pytest.mark.parametrize("shape", [(70,), (3, 50)])
+def test_indices_are_checked_range_by_range(shape: tuple[int, ...]) -> None:
+    table = np.arange(8, dtype=np.float32)
+    x = np.random.default_rng(0).integers(0, 2, shape).astype(np.uint8)
+    function = check(looked_up, table, x, exact=True)
+    (source,) = kernels(function, fg.constant(table), fg.constant(x))
+    assert "if i" not in source and " else " not in source
+    for place in (0, 1, 33, shape[-1] - 2, shape[-1] - 1):
+        wrong = x.copy()
+        wrong[..., place] = 9
+        messages = []
+        for tier in ("first", "last"):
+            with flags.override(tier=tier), pytest.raises(fg.errors.InvalidArgumentError) as raised:
+                function(fg.constant(table), fg.constant(wrong))
+            messages.append(str(raised.value).partition(" [Op")[0])
+        assert messages[0] == messages[1]
+
+
+def test_what_one_side_of_a_choice_computes_is_computed_for_all() -> None:
+    def chosen(x: Any, t: Any) -> Any:
+        return fg.where(t < 2.0, fg.norm(x * t[:, None], axis=1) - 0.3, 0.0)
+
+    x, t = sample((40, 3), "float32"), sample((40,), "float32")
+    function = check(chosen, x, t)
+    (source,) = kernels(function, fg.constant(x), fg.constant(t))
+    assert "select_float32" in source and " else " not in source  # a branch would have its loads under a mask
+
+
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "float32"])
 def test_the_game_of_life(dtype: str) -> None:
     for shape in ((1, 1), (2, 3), (17, 70)):

@@ -179,6 +179,69 @@ def test_searches() -> None:
         assert np.array_equal(got, wanted)
 
 
+@pytest.mark.parametrize("n", [1, 2, 5, 9, 24, 25])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16", "int32", "uint8", "int64", "uint64"])
+def test_short_rows_are_sorted_side_by_side(n: int, dtype: str) -> None:
+    random = np.random.default_rng(n)
+    x = random.integers(0, 6, (37, n)).astype(np.float64)
+    if "int" not in dtype:
+        for value in (np.nan, -0.0, np.inf, -np.inf):
+            x[random.random(x.shape) < 0.1] = value
+    for direction in ("ASCENDING", "DESCENDING"):
+        for sort in (fg.sort, fg.argsort):
+            f = lambda x, sort=sort, way=direction: sort(x, -1, way)
+            given = fg.cast(x, dtype)
+            with flags.override(tier="first"):
+                wanted = np.array(fg.cast(fg.function(f)(given), "float64"))
+            if n <= 24:
+                got = np.array(fg.cast(last(f, given)[0], "float64"))
+                np.testing.assert_array_equal(got, wanted)
+                np.testing.assert_array_equal(np.signbit(got[got == 0]), np.signbit(wanted[wanted == 0]))
+            else:
+                concrete = fg.function(f).get_concrete_function(given)
+                assert concrete.wait(60) and concrete.host_steps == 1
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 17, 40])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int32"])
+def test_running_totals_of_rows_go_side_by_side(rows: int, dtype: str) -> None:
+    x = fg.cast(np.random.default_rng(rows).integers(-3, 4, (rows, 30)), dtype)
+    totals = [fg.cumsum, fg.math.cumprod, *([fg.math.cumulative_logsumexp] if dtype.startswith("float") else [])]
+    for total in totals:
+        for exclusive, reverse in ((False, False), (True, False), (False, True), (True, True)):
+            f = lambda x, total=total, e=exclusive, r=reverse: total(x, 1, exclusive=e, reverse=r)
+            (got,) = last(f, x)
+            exact = total is not fg.math.cumulative_logsumexp
+            for k in range(rows):  # as each alone
+                np.testing.assert_allclose(got[k], last(f, x[k : k + 1])[0][0], rtol=0 if exact else 1e-5)
+            with flags.override(tier="first"):
+                np.testing.assert_allclose(got, fg.function(f)(x), rtol=0 if exact else 1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize(("rows", "n", "m"), [(1, 300, 1000), (1, 300, 1), (90, 7, 1), (3, 40, 150), (2, 1, 70)])
+def test_searches_go_in_tiles(rows: int, n: int, m: int, dtype: str) -> None:
+    random = np.random.default_rng(n)
+    among = np.sort(random.integers(0, 2 * n, (rows, n)), -1).astype(dtype)
+    for values in (random.integers(-2, 2 * n + 2, (rows, m)), np.arange(rows * m).reshape(rows, m) * 2 * n // m):
+        for side in ("left", "right"):
+            wanted = np.array([np.searchsorted(a, v, side) for a, v in zip(among, values, strict=True)])
+            search = lambda a, v, side=side: fg.searchsorted(a, v, side)
+            assert np.array_equal(last(search, fg.constant(among), fg.constant(values.astype(dtype)))[0], wanted)
+
+
+def test_searches_among_nan_take_the_steps_of_one_alone() -> None:
+    among = np.sort(np.random.default_rng(0).normal(size=(2, 30)).astype(np.float32), -1)
+    among[0, [3, 14, 15]] = np.nan
+    values = np.random.default_rng(1).normal(size=(2, 100)).astype(np.float32)
+    values[:, 50] = np.nan
+    for side in ("left", "right"):
+        search = lambda a, v, side=side: fg.searchsorted(a, v, side)
+        with flags.override(tier="first"):
+            wanted = fg.function(search)(among, values)
+        assert np.array_equal(last(search, fg.constant(among), fg.constant(values))[0], wanted)
+
+
 #: What goes through NaN and infinities; tests/api/op_rows_wide.py has TensorFlow's answers to such arguments.
 NOT_NUMBERS: dict[str, F] = {
     **{

@@ -13,6 +13,7 @@ from functools import partial, reduce
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from fastgraph.compiler.cpu import check_hoisting as checks
 from fastgraph.compiler.nest.canonicalize import FlatNest, FlatStore
 from fastgraph.compiler.nest.scalar_ir import Scalar, walk
 
@@ -31,7 +32,7 @@ def find(nest: FlatNest) -> Cuts:
         return []
     v = nest.dims[-1]
     terms = walk([t for s in nest.stores for t in (s.scalar, s.position)])
-    if len(v.args) > 1 or any(t.op in ("reduce", "check") for t in terms):
+    if len(v.args) > 1 or any(t.op == "reduce" for t in terms):
         return []
     found: dict[Scalar, list[tuple[Scalar, bool]]] = {}
     for term in terms:
@@ -110,10 +111,13 @@ def emit(emitter: Emitter, outside: Block, cuts: Cuts) -> tuple[str, Block]:
     for known, low, high in zip(_ranges(v, cuts), places, places[1:], strict=False):
         header, block = f"for {name} in range({low}, {high}):", emitter.block(outside, outside.variables | {v})
         stores = [_with(store, known) for store in nest.stores]
+        made = set(emitter.checked)
+        checks.emit(emitter, [t for s in stores for t in (s.scalar, s.position)], v, header, block)
         for store in stores:
             emitter.emit(store.scalar, block)
         for store in stores:
             emitter.emit_store(store, block)
+        emitter.checked = made  # the next range makes its own
         if high != stop:
             outside.nest(header, block)
     return header, block

@@ -85,8 +85,10 @@ def operation(term: Scalar, args: Sequence[str], call: Call) -> str:
     if op == "cast":
         return _cast(args[0], source, dtype, call)
     if op == "select":
-        if dtype in expr.PARTS:
-            return call(f"select_{dtype}", *args)
+        # Of a branch LLVM makes more: what only one side uses goes into it, loads too, and vectors load under masks.
+        # Of numbers, which are no vectors, that may be right; places are too little for it.
+        if term.free and dtype not in ("int64", "bool"):
+            return call(f"select_{register(dtype)}", *args)
         return f"{args[1]} if {args[0]} else {args[2]}"
     if op in _COMPARE and source not in expr.PARTS:
         return f"{args[0]} {_COMPARE[op]} {args[1]}"

@@ -17,6 +17,7 @@ from fastgraph.compiler.library.integer_matmul import integer_product
 from fastgraph.compiler.library.kernel_source import Ordered, Shapes, Text
 from fastgraph.compiler.library.pooling_gradients import pool_kernel
 from fastgraph.compiler.library.random_numbers import random_kernel
+from fastgraph.compiler.library.row_sorts import row_sort
 from fastgraph.compiler.library.slice_add import slice_add
 from fastgraph.compiler.library.small_linear_systems import cholesky_kernel, solution_kernel, substitution_kernel
 from fastgraph.compiler.program.program import Size
@@ -26,6 +27,8 @@ from fastgraph.graph.ir import Node, Value
 
 #: Columns whose running totals are kept side by side: the loop over them is vectorised.
 TILE = 64
+#: Rows of running totals that go side by side.
+ROWS = 16
 #: Into how many units a scatter is cut at most: each reads all indices.
 PARTS = 8
 #: Columns of a unit: of rows that are not as wide as two there is one. (Units of rows would pass over most indices,
@@ -59,7 +62,11 @@ def _combined(text: Text, how: str, dtype: str, total: str, value: str) -> str:
 
 
 def _scan(node: Node, how: str, shapes: Shapes) -> Ordered:
-    """out[k] = out[k - 1] combined with x[k], along one axis; a unit is one line of the tensor."""
+    """out[k] = out[k - 1] combined with x[k], along one axis; a unit is one line of the tensor.
+
+    Neighbouring lines, and rows, go side by side: no total waits for its own last step alone. There are as many rows
+    as fill vectors, the last of them again and again.
+    """
     x, out = node.inputs[0], node.outputs[0]
     dtype = x.aval.dtype.name
     text = Text()
@@ -68,7 +75,9 @@ def _scan(node: Node, how: str, shapes: Shapes) -> Ordered:
     new = _combined(text, how, dtype, "old", text.load("x0[at]", dtype))
     result = text.store("old" if node.attrs["exclusive"] else "new", dtype)
     columns = text.store("totals[c]" if node.attrs["exclusive"] else "new", dtype)
-    wide = _combined(text, how, dtype, "totals[c]", text.load("x0[at + c]", dtype))
+    wide, rows = (
+        _combined(text, how, dtype, "totals[c]", text.load(f"x0[{place}]", dtype)) for place in ("at + c", "row")
+    )
     last = "at = at + (n - 1) * inner\n" if node.attrs["reverse"] else ""
     move = f"at = at {'-' if node.attrs['reverse'] else '+'} inner"
     lines = f"""
@@ -80,7 +89,18 @@ while unit < end:
     width = {text.call("min_int64", text.call("min_int64", str(TILE), "inner - first"), "end - unit")}
     at = outer * n * inner + first
     {last}
-    if width == 1:
+    if inner == 1 and end - unit >= {2 if how == "logaddexp" else 4}:
+        width = {text.call("min_int64", str(ROWS), "end - unit")}
+        for c in range({ROWS}):
+            totals[c] = {start}
+        for k in range(n):
+            for c in range({ROWS}):
+                row = at + {text.call("min_int64", "c", "width - 1")} * n
+                new = {rows}
+                x1[row] = {columns}
+                totals[c] = new
+            {move}
+    elif width == 1:
         old = {start}
         for k in range(n):
             new = {new}
@@ -101,7 +121,7 @@ while unit < end:
     axis = node.attrs["axis"] % shapes.rank(x)
     sizes = {"n": shapes.of(x, axis, axis + 1), "inner": shapes.of(x, axis + 1)}
     extent = Size(1, shapes.of(x, 0, axis).dims + sizes["inner"].dims)
-    each = 12.0 if how == "logaddexp" else 1.2
+    each = 6.0 if how == "logaddexp" else 1.2
     return text.kernel({"x0": x, "x1": out}, sizes, lines, extent, each, (sizes["n"],))
 
 
@@ -320,49 +340,76 @@ for row in range(begin, end):
 
 
 def _search(node: Node, how: str, shapes: Shapes) -> Ordered:
-    """Find where values go in sorted rows, by halving; a unit is one value. Which half is arithmetic: no jump.
+    """Find where values go in sorted rows, by halving, `TILE` values at a time: their steps wait for no other's.
 
-    Integers, among which there is no NaN, are first looked for where the one before went, and behind that: many ascend.
+    Which half is arithmetic: no jump, and vectors. The steps are those of one search alone, also among NaN. Integers,
+    among which there is no NaN, are first looked for where the one before went, and behind that: many ascend.
     """
     (rows, values), out = node.inputs, node.outputs[0]
     dtype, index = rows.aval.dtype.name, out.aval.dtype.name
     text = Text()
 
-    def before(place: str) -> str:
+    def before(place: str, value: str = "value") -> str:
         kept = text.load(f"x0[{place}]", dtype)
-        return f"not value < {kept}" if node.attrs["right"] else f"{kept} < value"
+        return f"not {value} < {kept}" if node.attrs["right"] else f"{kept} < {value}"
 
-    came = text.call("cast_bool_int64", before("middle"))
+    def number(condition: str) -> str:
+        return text.call("cast_bool_int64", condition)
+
+    def least(a: str, b: str) -> str:
+        return text.call("min_int64", a, b)
+
+    wanted = text.load("x1[unit + c]", dtype)
+    result = text.call(f"cast_int64_{index}", "low - first")
     near = f"""
-    if first <= low <= first + n:
+    near = 0
+    while near < width and first <= low <= first + n:
+        value = {text.load("x1[unit + near]", dtype)}
         if low < first + n and {before("low")}:
             low = low + 1
-        if (low == first or {before("low - 1")}) and (low == first + n or not ({before("low")})):
-            x2[i] = {text.call(f"cast_int64_{index}", "low - first")}
-            continue
+        if (low > first and not ({before("low - 1")})) or (low < first + n and {before("low")}):
+            break
+        x2[unit + near] = {result}
+        near = near + 1
+    unit = unit + near
+    width = width - near
 """
     lines = f"""
 if rows != asking:
     return {1 << 48}
+lows = {text.call("local_int64", str(TILE))}
+lefts = {text.call("local_int64", str(TILE))}
+steps = 0
+while n >> steps > 0:
+    steps = steps + 1
+last = n * rows - 1
 low = -1
-for i in range(begin, end):
-    value = {text.load("x1[i]", dtype)}
-    first = {text.call("truncatediv_int64", "i", "m")} * n
+unit = begin
+while unit < end:
+    row = {text.call("truncatediv_int64", "unit", "m")}
+    first = row * n
+    width = {least(least(str(TILE), "end - unit"), "m - (unit - row * m)")}
 {near if node.inputs[0].aval.dtype.is_integer else ""}
-    low = first
-    left = n
-    while left > 0:
-        half = left >> 1
-        middle = low + half
-        before = -{came}
-        low = low + ((half + 1) & before)
-        left = half - ((1 - (left & 1)) & before)
-    x2[i] = {text.call(f"cast_int64_{index}", "low - first")}
+    for c in range(width):
+        lows[c] = first
+        lefts[c] = n
+    for step in range(steps):
+        for c in range(width):
+            left = lefts[c]
+            half = left >> 1
+            middle = {least("lows[c] + half", "last")}
+            came = -({number(before("middle", wanted))} & {number("left > 0")})
+            lows[c] = lows[c] + ((half + 1) & came)
+            lefts[c] = half - ((1 - (left & 1)) & came)
+    for c in range(width):
+        low = lows[c]
+        x2[unit + c] = {result}
+    unit = unit + width
 """
     sizes = {"n": shapes.of(rows, 1), "m": shapes.of(values, 1)}
     sizes |= {"rows": shapes.of(rows, 0, 1), "asking": shapes.of(values, 0, 1)}
     buffers = {"x0": rows, "x1": values, "x2": out}
-    return text.kernel(buffers, sizes, lines, shapes.of(values), 60.0, fallible=True)
+    return text.kernel(buffers, sizes, lines, shapes.of(values), 6.0, fallible=True)
 
 
 def _permutation(node: Node, how: str, shapes: Shapes) -> Ordered:
@@ -429,6 +476,7 @@ _KINDS: dict[str, Callable[[Node, str, Shapes], Ordered | None]] = {
     "gather_add": _gathered,
     "slice_add": slice_add,
     "top_k": _top_k,
+    "sort": row_sort,
     "search": _search,
     "list_set": _list_set,
     "permutation": _permutation,

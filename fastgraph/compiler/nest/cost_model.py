@@ -96,17 +96,18 @@ def _is_cut(nest: LoopNest | FlatNest, terms: Sequence[Scalar]) -> bool:
 def _down_own_columns(nest: LoopNest | FlatNest) -> dict[Scalar, None]:
     """Loads of reductions down the columns of a loop that is not shared: each lies in another line of the cache.
 
-    Tiles of columns (`fastgraph.compiler.cpu.column_reductions`) are made of shared loops only.
+    Tiles of columns (`fastgraph.compiler.cpu.column_reductions`) are made of shared loops only, not of a store's own
+    nor of those of a reduction round this one.
     """
     found: dict[Scalar, None] = {}  # in an order that is the same in every process: costs are sums
-    for store in nest.stores:
-        for term in walk([store.scalar]) if store.variables else ():
-            if term.op == "reduce" and store.variables[-1] in term.free:
-                row = term.args[term.attr[1] - 1]
-                for load in walk([term.args[-1]]):
-                    along = load.args[-1].free if load.op == "load" and load.args else ()
-                    if store.variables[-1] in along and row not in along:
-                        found[load] = None
+    shared = frozenset(nest.dims)
+    for term in walk([store.scalar for store in nest.stores]):
+        if term.op == "reduce" and not term.free <= shared:
+            bound = term.args[: term.attr[1]]
+            for load in walk([term.args[-1]]):
+                along = load.args[-1].free if load.op == "load" and load.args else frozenset()
+                if bound[-1] in load.free and bound[-1] not in along and not along <= shared.union(bound):
+                    found[load] = None
     return found
 
 

@@ -25,6 +25,7 @@ from fastgraph.graph.passes.loop_duplicates import merge_duplicates
 from fastgraph.graph.passes.loop_invariants import hoist, move_out
 from fastgraph.graph.passes.rewriter import Application, Rebuild, Row, Rule, compile_row, exactly
 from fastgraph.graph.passes.scalar_replacement import take_apart
+from fastgraph.graph.passes.transposed_reductions import reduces_transposed, sunk
 from fastgraph.graph.structural_ops import CONST
 
 Pass = Callable[[Graph], Graph]
@@ -557,6 +558,17 @@ def summed(graph: Graph) -> Graph:
 def hoisted(graph: Graph) -> Graph:
     """Let loops stack nothing that is the same in every iteration."""
     return hoist(graph) if "algebra" in flags.get("passes") and _has_subgraphs(graph) else graph
+
+
+def reduced_in_place(graph: Graph) -> Graph:
+    """Let reductions take what is transposed where it lies."""
+    if "algebra" not in flags.get("passes"):
+        return graph
+    if _has_subgraphs(graph):
+        graph = _with_subgraphs(ir.copy(graph)[0], reduced_in_place)
+    if not reduces_transposed(graph):
+        return graph
+    return pruning.prune(Rebuild(graph, rules={"transpose": [_transpose], "*": [sunk]}, intern=True).run())
 
 
 def moved_out(graph: Graph) -> Graph:
