@@ -33,7 +33,7 @@ from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.base.locks import Lock, importing
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native.buffer import Cell
-from fastgraph.graph.interpreter import interpret, interpret_unless
+from fastgraph.graph.interpreter import interpret, interpret_unless, ops_run
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.passes import optimize
 from fastgraph.runtime import deferred_compilation
@@ -49,11 +49,19 @@ Shapes = tuple[tuple[int, ...], ...]
 
 #: A program is made in the background when nobody has traced for so long, or after so long all the same (seconds): both
 #: are Python's, and who traces one function after the other would wait for the programs of those before.
-QUIET_S = 0.004
+QUIET_S = 0.01
 LATEST_S = 0.1
 #: So long it waits for the graph's own first result, by NumPy: of both at once, each gets Python only when the other
 #: has had it for 5 ms.
 FIRST_RUN_S = 0.5
+#: Making a Program takes so long (seconds) for each node, and for FIXED_NODES more. Calls whose ops are Python's for the
+#: most part would wait for it as long: it begins when those by NumPy have worked as much, or nobody waits for Python, or
+#: calls have been going on for FIRST_RUN_S without a pause of LOOP_S. Ops of LONG_OP_S leave Python to it, so that it
+#: begins at once.
+MAKING_S = 3e-4
+FIXED_NODES = 30
+LONG_OP_S = 2.5e-5
+LOOP_S = 0.05
 #: A first call by NumPy that has worked for so long (seconds) waits for its Program, and is begun again by that if all
 #: kernels were in the store; so does, once, a later call when those before it have taken so long in all. The Program is
 #: made about as quickly, and would take Python from the call in any case. But it waits no longer than for so much work
@@ -146,8 +154,11 @@ class Executable:
         self._versions: OrderedDict[Shapes, _Version] = OrderedDict()  # that used last at the end, as in the plans
         self._plans: OrderedDict[tuple[Any, ...], Plan] = OrderedDict()
         self._latest: _Version | None = None
+        self._coming: tuple[tuple[Any, ...], _Version] | None = None  # what the last call would have run, and did not
         self._has_run = False  # by the ops' bodies
         self._spent = 0.0  # seconds in them
+        self._worked = 0.0  # of its thread's in them
+        self._quickest: float | None = None  # for each op, in a call after the first, which imports what it needs
         self._patient = True  # no call has waited for a Program yet because they had taken long in all
 
     @property
@@ -166,7 +177,7 @@ class Executable:
         """The graph's outputs. Raises what its ops raise."""
         plan = self.plan(inputs)
         if plan is None:
-            begun = time.monotonic()
+            begun, worked, ops = time.monotonic(), time.thread_time(), ops_run()
             results: list[Any] | None
             if flags.get("tier") == "first":
                 results = interpret(self.graph, inputs)
@@ -179,11 +190,26 @@ class Executable:
             if results is None and plan is None:
                 results = interpret(self.graph, inputs)
             if results is not None:
-                self._has_run = True
-                self._spent += time.monotonic() - begun
+                self._note_run(time.monotonic() - begun, time.thread_time() - worked, ops_run() - ops)
                 return results
             assert plan is not None
         return plan.run(list(inputs))
+
+    def _note_run(self, spent: float, worked: float, ops: int) -> None:
+        """Note a call by the ops' bodies: what it took says when a Program is worth the Python that it takes."""
+        global _interpreted
+        self._spent += spent
+        self._worked += worked
+        per_op = worked / max(1, ops)
+        if self._has_run:
+            self._quickest = per_op if self._quickest is None else min(per_op, self._quickest)
+        self._has_run = True
+        _interpreted = time.monotonic()
+
+    def _pays(self) -> bool:
+        """Return whether a Program is wanted now, and not only when nobody waits for Python."""
+        long = self._quickest is not None and self._quickest >= LONG_OP_S
+        return long or self._worked >= MAKING_S * (len(self.graph.nodes) + FIXED_NODES)
 
     def _overdue(self) -> bool:
         """Return True once, when the calls by NumPy have taken long in all."""
@@ -216,7 +242,7 @@ class Executable:
 
     def _find_plan(self, key: tuple[Any, ...]) -> Plan | None:
         tier = flags.get("tier")
-        if tier == "first":
+        if tier == "first" or (tier == "auto" and self._still_comes(key)):
             return None
         avals = [
             Aval(resource, ()) if s is None else Aval(v.aval.dtype, s)
@@ -235,6 +261,7 @@ class Executable:
                 continue
             if not version.ready or version.planner is None or version.program is None:
                 self._mend(version)
+                self._coming = key, version
                 return None
             try:
                 with resting:
@@ -242,6 +269,18 @@ class Executable:
             except CannotPlan:
                 continue  # if it goes on like this, the ops' bodies say what is wrong
         return None
+
+    def _still_comes(self, key: tuple[Any, ...]) -> bool:
+        """Return whether the Program for these shapes is still on its way, as at the last call."""
+        if self._coming is None or self._coming[0] != key:
+            return False
+        version = self._coming[1]
+        if version.made.is_set():
+            handles = (version.handles or {}).values()
+            return any(not h.ready for h in handles) and all(h.error is None for h in handles)
+        if self._has_run and self._pays():
+            version.wanted.set()
+        return version.process == os.getpid()
 
     def _planned(self, avals: Sequence[Aval]) -> Plan | None:
         """A plan of a Program that is there already and runs at these shapes, if the one used last does."""
@@ -283,7 +322,7 @@ class Executable:
                     begun = (weakref.ref(self), version)
                     _begun.append(begun)
                     threading.Thread(target=_make_later, args=begun, name="fastgraph-build", daemon=True).start()
-            elif wait or self._has_run:
+            elif wait or (self._has_run and self._pays()):
                 version.wanted.set()
             self._versions.move_to_end(witness)
             self._let_go()
@@ -435,6 +474,7 @@ _PIECES = (
 )  # fmt: skip
 #: Programs that are being made in the background, or are about to be.
 _begun: list[tuple[weakref.ref[Executable], _Version]] = []
+_interpreted = 0.0  # when a call by the ops' bodies was done
 
 
 def _make_later(executable: weakref.ref[Executable], version: _Version) -> None:
@@ -445,8 +485,9 @@ def _make_later(executable: weakref.ref[Executable], version: _Version) -> None:
             made = executable()
             if made is None:
                 return
-            latest = LATEST_S if made._has_run else max(LATEST_S, FIRST_RUN_S)
-            if time.monotonic() - begun > latest:
+            now = time.monotonic()
+            settled = made._has_run and now - _interpreted > LOOP_S
+            if now - begun > (LATEST_S if settled else max(LATEST_S, FIRST_RUN_S)):
                 break
             del made
         for piece in _PIECES:
