@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fastgraph import errors
+from fastgraph.core.base import cpu_count, flags
 
 BEAT = 0.1  #: Seconds between two signs of life.
 SILENCE = 120.0  #: Seconds without any after which a process counts as dead.
@@ -81,6 +82,9 @@ class Company:
         self._own = people[world.rank]
         self._near = [p for p in people if p.host == self._own.host and p is not self._own and p.began]
         self._near = [p for p in self._near if not _has_ended(p)]  # seen from here, so not in another container
+        here = sum(1 for person in people if person.host == self._own.host)
+        #: Sums go on beside the program: there is a network, or a processor that nobody else wants.
+        self._goes_on = here < len(people) or cpu_count.available() > here * int(flags.get("threads"))
         self._every = BEAT * max(1.0, world.size / 64)  # what the first process can hear
         self.limit = LIMIT
         self.begun = self.awaited = 0
@@ -169,9 +173,9 @@ class Company:
     def _watch(self) -> None:
         large = 0
         while not self._stopped:
-            goes_on = self._under_way and self.phase == "runs"
+            goes_on = self._goes_on and self._under_way and self.phase == "runs"
             # Nobody wakes it for a sum: that costs several times what a sum of 128 KiB does.
-            idle = SOON if self._large != large else self._every / 2
+            idle = SOON if self._goes_on and self._large != large else self._every / 2
             large = self._large
             self._wake.wait(5e-4 if goes_on else idle)
             if goes_on:

@@ -17,6 +17,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.devices import CPU, device, device_name, list_logical_devices, part_of, placed
 from fastgraph.core.tensor import Tensor, current_trace, init_scope
+from fastgraph.data.dataset import Dataset
 from fastgraph.errors import NotBuiltError
 from fastgraph.ops.joining import split
 from fastgraph.ops.movement import shape
@@ -364,11 +365,18 @@ class Strategy:
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
         """Return a dataset of PerReplica elements: each batch of `dataset`, shared out among the replicas.
 
-        Raises NotImplementedError for InputOptions that ask for a dataset of each replica.
+        Raises NotImplementedError for InputOptions that ask for a dataset of each replica; AttributeError for what is
+        no dataset.
         """
         if is_per_replica(options):
             raise NotImplementedError(
                 "InputReplicationMode.PER_REPLICA is only supported in `distribute_datasets_from_function`."
+            )
+        if not isinstance(dataset, (Dataset, DistributedDataset)) and not isinstance(self, _DefaultStrategy):
+            name = type(dataset).__name__
+            raise AttributeError(
+                f"{name!r} object has no attribute '_variant_tensor': experimental_distribute_dataset wants a "
+                f"tf.data.Dataset, got {dataset!r:.100}."
             )
         if self.num_replicas_in_sync == 1:
             return dataset
@@ -404,9 +412,7 @@ class Strategy:
         if n == 1:
             return rows[0]
         assert_alike(rows)
-        return nesting.map_structure(
-            lambda *leaves: PerReplica(leaves) if any(leaf is not None for leaf in leaves) else None, *rows
-        )
+        return nesting.map_structure(lambda *leaves: PerReplica(leaves), *rows)
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
         """Return the values of this process's replicas."""

@@ -14,7 +14,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.read_only import ReadOnly
-from fastgraph.core.base.type_specs import TypeSpec, type_spec_from_value
+from fastgraph.core.base.type_specs import NoneTensorSpec, TypeSpec, type_spec_from_value
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.devices import device
 from fastgraph.core.registry import Primitive, public_function
@@ -40,7 +40,8 @@ class PerReplica(DistributedValues, CompositeTensor):
 
     @property
     def _type_spec(self) -> PerReplicaSpec:
-        return PerReplicaSpec(*(type_spec_from_value(value) for value in self._values))
+        specs = (NoneTensorSpec() if value is None else type_spec_from_value(value) for value in self._values)
+        return PerReplicaSpec(*specs)
 
     def __repr__(self) -> str:
         return "PerReplica:{\n" + ",\n".join(f"  {i}: {value!r}" for i, value in enumerate(self._values)) + "\n}"
@@ -66,13 +67,16 @@ class PerReplicaSpec(TypeSpec):
 
     @property
     def _component_specs(self) -> Any:
-        return self._value_specs
+        return tuple(spec for spec in self._value_specs if not isinstance(spec, NoneTensorSpec))
 
     def _to_components(self, value: PerReplica) -> Any:
-        return tuple(as_tensor(each) for each in value.values)
+        return tuple(as_tensor(each) for each in value.values if each is not None)
 
     def _from_components(self, components: Any) -> PerReplica:
-        return PerReplica(tuple(components))
+        given = iter(components)
+        return PerReplica(
+            tuple(None if isinstance(spec, NoneTensorSpec) else next(given) for spec in self._value_specs)
+        )
 
 
 def select(structure: Any, index: int) -> Any:

@@ -58,7 +58,7 @@ for i in (11, *range(11)):
 # Sums of every size, many under way, of what lies in pieces.
 for size in (0, 1, 511, 513, 8191, 8193, (1 << 18) - 1, 1 << 18, (1 << 19) + 3):
     for layout in ([np.float32], [np.float32, np.float64, np.float32, np.int64, np.float16]):
-        whole = [np.arange(2 * size).astype(kind) % 7 for kind in layout]
+        whole = [(np.arange(2 * size) % 7).astype(kind) for kind in layout]
         for _ in range(2):
             sums = [link.start([(array * (rank + 1 + i))[::2] for array in whole]) for i in range(3)]
             for i in (1, 0, 2):

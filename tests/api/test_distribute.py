@@ -516,6 +516,13 @@ def test_values_for_replicas_keep_their_structure(strategy: Any) -> None:
     assert str(fg.distribute.InputContext(2, 1, 4)) == "tf.distribute.InputContext(input pipeline id 1, total: 2)"
 
 
+def test_what_is_no_dataset_is_not_shared_out(strategy: Any) -> None:
+    with pytest.raises(AttributeError, match="'list' object has no attribute '_variant_tensor'.* wants a"):
+        strategy.experimental_distribute_dataset([1, 2, 3])
+    nothing = strategy.experimental_distribute_values_from_function(lambda context: None)
+    assert strategy.experimental_local_results(nothing) == nothing.values == (None, None)
+
+
 def test_replicas_of_a_graph_do_not_meet_in_its_branches(strategy: Any) -> None:
     def step() -> Any:
         total = lambda: replica().all_reduce("SUM", fg.constant(1.0))

@@ -16,7 +16,18 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.api.test_process_faults import KILLED, SAYS, SECONDS, STAYING, check, command, environment, losses, run
+from tests.api.test_process_faults import (
+    KILLED,
+    RUNNING,
+    SAYS,
+    SECONDS,
+    STAYING,
+    check,
+    command,
+    environment,
+    losses,
+    run,
+)
 
 
 def killed(folder: Path, chance: random.Random, size: int = 2) -> list[str]:
@@ -37,14 +48,15 @@ def killed(folder: Path, chance: random.Random, size: int = 2) -> list[str]:
         if far and pid:
             break
     time.sleep(chance.random() * 0.05)
-    at = time.monotonic()
+    at = RUNNING.now()
     if pid:  # 0 would be this process and all that it has started
         os.kill(pid, signal.SIGKILL)
     more, errors = process.communicate(timeout=60)
     lines += more.splitlines()
     if process.returncode == 0:  # it had ended before
         return killed(folder.with_name(f"{folder.name}-again"), chance, size)
-    wrong = [f"{time.monotonic() - at:.1f} s until the end"] if time.monotonic() - at > SECONDS else []
+    took = RUNNING.now() - at
+    wrong = [f"{took:.1f} s until the end"] if took > SECONDS else []
     if not pid or f"Process {victim} of {size} (pid {pid} on " not in errors:
         wrong.append(f"nobody said that process {victim} was killed: {errors}")
     rest = run("none", folder, size=size)
