@@ -7,6 +7,7 @@ A list is a tensor here, its elements along the first axis, and stays one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.graph.ir import Node, Value
 from fastgraph.graphdef.node_bytes import Definition, const_definition, constant
 from fastgraph.graphdef.op_table import Unwritable, defined
+from fastgraph.ops.matrix_functions import PADE
 
 
 class Parts:
@@ -329,8 +331,57 @@ def eye_dynamic(node: Node) -> list[Definition]:
     return parts.last("MatrixSetDiagV3", (zeros, ones, parts.const(0, "k", dtypes.int32)))
 
 
+#: Squarings of a matrix exponential as it is written: of norms up to 2**18, above which numbers overflow or are 0.
+_SQUARINGS = 18
+
+
+def expm(node: Node) -> list[Definition]:
+    """Matrix exponentials by scaling and squaring: TensorFlow's own operation is refused by TensorFlow."""
+    parts, x, aval = Parts(node), node.inputs[0], node.outputs[0].aval.without_value()
+    real = {"complex64": dtypes.float32, "complex128": dtypes.float64}.get(aval.dtype.name, aval.dtype)
+    if real.size < 4:
+        raise Unwritable("matrix exponentials of 16 bits")
+    degree, limit = PADE["d" if real.size == 8 else "f"]
+
+    def number(value: float, kind: DType = aval.dtype) -> Value:
+        return parts.const(np.asarray(value).astype(kind.numpy_dtype), "Const", kind)
+
+    def of(kind: str, *inputs: Value, of: Aval = aval, **attrs: object) -> Value:
+        return parts.op(kind, inputs, of, **attrs)
+
+    def axis(place: int) -> Value:
+        return parts.const(np.array(place, np.int32), "axis", dtypes.int32)
+
+    loose = Aval(real, None)
+    sizes = of("ComplexAbs" if aval.dtype.is_complex else "Abs", x, of=loose)
+    norm = of("Max", of("Sum", sizes, axis(-2), of=loose), axis(-1), of=loose)
+    twos = of("Log", of("RealDiv", norm, number(limit, real), of=loose), of=loose)
+    steps = of("Ceil", of("RealDiv", twos, number(math.log(2), real), of=loose), of=loose)
+    steps = of("Minimum", of("Maximum", steps, number(0, real), of=loose), number(_SQUARINGS, real), of=loose)
+    steps = of("ExpandDims", of("ExpandDims", steps, axis(-1), of=loose), axis(-1), of=loose)
+    scale = of("Pow", number(0.5, real), steps, of=loose)
+    x = of("Mul", x, of("Cast", scale, of=Aval(aval.dtype, None)) if aval.dtype.is_complex else scale)
+    whole = math.factorial(2 * degree)
+    ones = of(
+        "OnesLike", of("MatrixDiagPartV3", x, axis(0), number(0), of=Aval(aval.dtype, None)), of=Aval(aval.dtype, None)
+    )
+    power = of("MatrixSetDiagV3", of("ZerosLike", x), ones, axis(0))
+    squared, halves = of("BatchMatMulV2", x, x), [of("ZerosLike", x), of("ZerosLike", x)]
+    for j in range(degree + 1):
+        weight = math.comb(degree, j) * math.factorial(2 * degree - j) / whole
+        halves[j % 2] = of("AddV2", halves[j % 2], of("Mul", power, number(weight)))
+        power = of("BatchMatMulV2", power, squared) if j % 2 else power
+    even, odd = halves[0], of("BatchMatMulV2", x, halves[1])
+    found = of("MatrixSolve", of("Sub", even, odd), of("AddV2", even, odd))
+    for step in range(_SQUARINGS):
+        more = of("Greater", steps, number(step, real), of=Aval(dtypes.bool_, None))
+        found = of("SelectV2", more, of("BatchMatMulV2", found, found), found)
+    return parts.last("Identity", (found,))
+
+
 #: Ops that are written as several operations.
 SEVERAL = {
+    "expm": expm,
     "eye_dynamic": eye_dynamic,
     "sum_to_like": sum_to_like,
     "sum_to_shape": sum_to_like,

@@ -112,10 +112,6 @@ def _matmul(node: Node) -> list[Definition]:
     return _BATCHED.definitions(node)
 
 
-def _unwritable(node: Node) -> list[Definition]:
-    raise Unwritable(f"{node.op.op_type}, which TensorFlow refuses in graphs")
-
-
 def _swap_last(node: Node) -> list[Definition]:
     shape = node.inputs[0].aval.shape
     if shape is None:
@@ -391,7 +387,6 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "fill": _fill,
     "shape": _shape,
     "eager_py_func": _python,
-    "expm": _unwritable,
     "swap_last": _swap_last,
     "split": _split,
     "strided_slice": _strided_slice,

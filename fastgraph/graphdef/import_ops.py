@@ -91,8 +91,9 @@ def sum_over_broadcast(name: str, op: str, given: list[Any]) -> Any:
     None of an operation that takes the axes as numbers.
     """
     axes = given[-1]
-    if op == "GreaterEqual" and isinstance(given[0], Broadcast) and np.array_equal(known_value(axes), 0):
-        return constant(True)  # as none is below 0
+    if op == "GreaterEqual" and isinstance(given[0], Broadcast):
+        least = known_value(axes)
+        return constant(True) if least is not None and not least.any() else None  # as none is below 0
     if op == "AddV2":
         axes, by = given if isinstance(given[0], Broadcast) else given[::-1]
         moved = known_value(by)

@@ -74,12 +74,12 @@ def _finite(function: Callable[[Array], Array], x: Array) -> Array:
 # ---- exponential ----------------------------------------------------------------------------------------------------
 
 #: Degree of the Pade approximant, and the norm up to which it is good, by precision: Higham 2005, table 2.3.
-_DEGREES = {"f": (7, 3.925724783138660), "d": (13, 5.371920351148152)}
+PADE = {"f": (7, 3.925724783138660), "d": (13, 5.371920351148152)}
 
 
 def _exponentials(x: Array) -> Array:
     """Exponentials by scaling and squaring."""
-    degree, limit = _DEGREES[x.real.dtype.char]
+    degree, limit = PADE[x.real.dtype.char]
     norm = np.abs(x).sum(-2).max(-1)
     with np.errstate(divide="ignore"):
         halvings = np.clip(np.ceil(np.log2(norm / limit)), 0, 2000).astype(np.int64)

@@ -743,3 +743,15 @@ def test_sizes_orders_and_places_that_only_a_call_knows_are_saved(tmp_path: Path
         wanted = getattr(module, name)(tf.constant(given))
         for a, b in zip(tf.nest.flatten(found), tf.nest.flatten(wanted), strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_matrix_exponentials_are_saved_as_operations_that_can_be_loaded(tmp_path: Path, dtype: str) -> None:
+    module = tf.Module()
+    module.f = tf.function(lambda x: tf.linalg.expm(x), [tf.TensorSpec([None, 4, 4], dtype)])
+    tf.saved_model.save(module, str(tmp_path))
+    x = np.random.default_rng(0).normal(size=(3, 4, 4)) * np.array([0.01, 1.0, 20.0])[:, None, None]
+    x = tf.constant(x.astype(dtype))
+    found, wanted = tf.saved_model.load(str(tmp_path)).f(x).numpy(), module.f(x).numpy()
+    least = 1e-4 if dtype in ("float32", "complex64") else 1e-11
+    assert (np.abs(found - wanted).max((1, 2)) <= least * np.abs(wanted).max((1, 2))).all()

@@ -11,7 +11,7 @@ from cpython.list cimport PyList_GET_ITEM
 from cpython.mem cimport PyMem_Free, PyMem_RawFree, PyMem_RawRealloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 import os
@@ -57,7 +57,7 @@ cdef extern from "core/native/ctc_alignments.h" nogil:
 
 cdef extern from "core/native/jpeg_colors.h" nogil:
     void fg_jpeg_colors(uint8_t* pixels, const uint8_t* cb, const uint8_t* cr, int64_t h, int64_t w, int across,
-                        int down, int32_t* work)
+                        int down, int16_t* work)
 
 cnp.import_array()
 
@@ -118,11 +118,11 @@ def jpeg_colors(cnp.ndarray pixels not None, int across, int down) -> None:
     h, w = pixels.shape[0], pixels.shape[1]
     cdef cnp.ndarray cb = np.ascontiguousarray(pixels[::down, ::across, 1])
     cdef cnp.ndarray cr = np.ascontiguousarray(pixels[::down, ::across, 2])
-    cdef cnp.ndarray work = np.empty(3 * w, np.int32)
+    cdef cnp.ndarray work = np.empty(5 * w, np.int16)
     cdef uint8_t* out = <uint8_t*>cnp.PyArray_DATA(pixels)
     cdef const uint8_t* blue = <const uint8_t*>cnp.PyArray_DATA(cb)
     cdef const uint8_t* red = <const uint8_t*>cnp.PyArray_DATA(cr)
-    cdef int32_t* room = <int32_t*>cnp.PyArray_DATA(work)
+    cdef int16_t* room = <int16_t*>cnp.PyArray_DATA(work)
     with nogil:
         fg_jpeg_colors(out, blue, red, h, w, across, down, room)
 
