@@ -1,7 +1,7 @@
 """Executable: a traced graph with the whole compiler behind it, and the choice of what runs a call.
 
-Rule: a call never waits for a compiler unless it is told to. Until the kernels are there the graph is interpreted; the
-tier changes as a whole, between two calls.
+Rule: no first call waits for a compiler unless it is told to, a later one only where it ends sooner so. Until the
+kernels are there the graph is interpreted; the tier changes as a whole, between two calls.
 """
 
 from __future__ import annotations
@@ -130,6 +130,7 @@ class _Version:
     handles: dict[KernelSpec, kernel_service.Handle] | None = None
     error: BaseException | None = None
     refused: frozenset[Node] = frozenset()
+    asked: float = 0.0  # when its kernels were asked for
 
     def __post_init__(self) -> None:
         self.made = threading.Event()
@@ -157,6 +158,7 @@ class Executable:
         self._coming: tuple[tuple[Any, ...], _Version] | None = None  # what the last call would have run, and did not
         self._has_run = False  # by the ops' bodies
         self._spent = 0.0  # seconds in them
+        self._latest_s = 0.0  # of these, in the latest call
         self._worked = 0.0  # of its thread's in them
         self._quickest: float | None = None  # for each op, in a call after the first, which imports what it needs
         self._patient = True  # no call has waited for a Program yet because they had taken long in all
@@ -182,7 +184,8 @@ class Executable:
             if flags.get("tier") == "first":
                 results = interpret(self.graph, inputs)
             elif self._has_run:
-                plan = self.plan(inputs) if self._overdue() and self._comes_soon() else None
+                soon = (self._overdue() and self._comes_soon()) or self._nearly_compiled()
+                plan = self.plan(inputs) if soon else None
                 results = interpret(self.graph, inputs) if plan is None else None
             else:
                 results = interpret_unless(self.graph, inputs, LONG_S, self._comes_soon)
@@ -198,6 +201,7 @@ class Executable:
     def _note_run(self, spent: float, worked: float, ops: int) -> None:
         """Note a call by the ops' bodies: what it took says when a Program is worth the Python that it takes."""
         global _interpreted
+        self._latest_s = spent
         self._spent += spent
         self._worked += worked
         per_op = worked / max(1, ops)
@@ -228,6 +232,23 @@ class Executable:
             if time.process_time() - used > WORK_S or time.monotonic() - begun > LONGEST_S:
                 return False
         return version.ready
+
+    def _nearly_compiled(self) -> bool:
+        """Return whether the kernels came after a wait that is shorter than two calls by NumPy.
+
+        It is not begun where they have come too slowly so far. Beside a call by NumPy, which keeps all CPUs busy, those
+        that are left take about twice as long: its results would come no sooner, the next ones' later.
+        """
+        version, most = self._latest, 2 * self._latest_s
+        if self._latest_s < LONG_S or version is None or not version.made.is_set() or not version.handles:
+            return False
+        done, left = 0, 0  # in characters: the largest kernels are compiled first
+        for spec, handle in version.handles.items():
+            done, left = done + handle.ready * len(spec.source), left + (not handle.ready) * len(spec.source)
+        now = time.monotonic()
+        if (now - version.asked) * left > most * done:
+            return False
+        return all(each.wait(max(0.0, now + most - time.monotonic())) for each in version.handles.values())
 
     def plan(self, inputs: Sequence[Any]) -> Plan | None:
         """The compiled plan for inputs of these shapes; None as long as there is none."""
@@ -354,6 +375,7 @@ class Executable:
             with resting:
                 program = assemble(graph, version.shapes, version.refused)
             specs = list(dict.fromkeys([step.kernel for step in program.kernel_steps()]))
+            version.asked = time.monotonic()
             handles = dict(zip(specs, kernel_service.request(specs), strict=True))
             version.planner = Planner(lambda spec: handles[spec].address)
             version.program = program

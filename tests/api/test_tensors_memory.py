@@ -284,6 +284,39 @@ def test_sizes_that_are_used_no_more_take_no_place_of_those_that_are() -> None:
         assert int(found.stdout) < 100
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="moves pages")
+def test_large_blocks_are_made_of_the_pages_of_smaller_ones_that_lie_free() -> None:
+    """A plan's arena of what the first calls left, say: the peak is that of the greater of both, not of their sum."""
+    program = textwrap.dedent(
+        """
+        import resource
+
+        import fastgraph as tf
+        from fastgraph.core.native.buffer import pool_statistics
+
+        def peak():
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+
+        kept = tf.range(5 << 20, dtype=tf.float32)
+        x = [tf.fill([5 << 20], float(i)) for i in range(10)]  # 200 MB
+        del x
+        free, before = pool_statistics()["free_bytes"], peak()
+        y = tf.fill([45 << 20], 7.0)  # 180 MB
+        assert float(tf.reduce_min(y)) == float(tf.reduce_max(y)) == 7.0
+        assert pool_statistics()["free_bytes"] < free - (180 << 20), (free, pool_statistics())
+        grown = peak() - before
+        del y
+        z = [tf.fill([5 << 20], float(i)) for i in range(3)]
+        assert [float(tf.reduce_max(each)) for each in z] == [0.0, 1.0, 2.0]
+        assert float(tf.reduce_max(tf.abs(kept - tf.range(5 << 20, dtype=tf.float32)))) == 0.0
+        print(grown)
+        """
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert found.returncode == 0, found.stderr
+    assert int(found.stdout) < 90, found.stdout  # half of it
+
+
 def test_nothing_leaks() -> None:
     def work() -> None:
         x = tf.constant([[1.0, 2.0], [3.0, 4.0]])

@@ -265,6 +265,36 @@ def test_a_later_call_takes_the_stored_kernels(made: list[str], monkeypatch: pyt
         assert not executable._overdue()
 
 
+@pytest.mark.parametrize(
+    ("latest", "done", "left", "waits"),
+    [(1.0, 3, 1, True), (1.0, 1, 3, False), (1.0, 0, 1, False), (0.01, 3, 1, False)],
+)
+def test_a_later_call_waits_for_kernels_that_nearly_are_there(latest: float, done: int, left: int, waits: bool) -> None:
+    """Where the one before took long, and they come fast enough; kernels count by their length."""
+
+    class Kernel:
+        def __init__(self, ready: bool) -> None:
+            self.ready, self.seconds = ready, -1.0
+
+        def wait(self, seconds: float) -> bool:
+            self.seconds = seconds
+            return True
+
+    executable = fg.function(lambda x: x + 1.0).get_concrete_function(fg.constant(1.0)).executable
+    version = executables._Version(())
+    kernels = [Kernel(False), Kernel(True)]
+    sources = ("a" * left, "b" * max(done, 1))
+    handles = {KernelSpec(text, (), 0, ()): each for text, each in zip(sources, kernels, strict=True)}
+    if not done:
+        handles.popitem()
+    version.handles, version.asked = handles, time.monotonic() - 1.0  # type: ignore[assignment]
+    executable._latest, executable._latest_s = version, latest
+    assert not executable._nearly_compiled()  # its Program is not made yet
+    version.made.set()
+    assert executable._nearly_compiled() == waits
+    assert (0.0 < kernels[0].seconds <= 2 * latest) == waits
+
+
 @pytest.mark.parametrize("when", ["before", "in a loop", "after"])
 @pytest.mark.parametrize("late", [True, False])
 def test_what_a_first_call_does_it_does_once(

@@ -93,6 +93,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (167_250, "staged loops and branches refuse, and begin, as TensorFlow's own tests of AutoGraph want it"),
     (167_320, 'it is let go where work proves long; gradients alone check slices; handlers find whole libraries'),
     (167_400, 'two processes exchange what they sum; left rows a page apart are laid apart'),
+    (167_405, "large Blocks take over free ones' pages; slow huge pages give way; long calls wait for kernels at hand"),
     (167_590, 'nodes with constants written by forms in C; matrix exponentials as operations; JPEG colours in vectors'),
 )
 

@@ -20,6 +20,7 @@ cdef extern from * nogil:
     """
     #include <stdlib.h>
     #include <pthread.h>
+    #include <time.h>
     #include <unistd.h>
     #if defined(__linux__)
     #include <sys/mman.h>
@@ -29,6 +30,14 @@ cdef extern from * nogil:
     #define FG_LINEAR 16                 /* classes of 64, 128, ... 1024 bytes, then four to each power of two */
     #define FG_CLASSES (FG_LINEAR + 4 * 28)
     #define FG_HUGE (1 << 22)            /* from here on ask for huge pages: a fresh page costs a fault */
+    #define FG_PAGE ((int64_t)1 << 21)   /* one of them */
+    #define FG_SLOW_NS 1500000           /* for one of them: 512 small ones take half of that */
+    #define FG_RETRIED (256 << 20)
+    #if defined(__linux__) && defined(MADV_HUGEPAGE) && defined(MREMAP_FIXED)
+    #define FG_MAPS 1
+    #else
+    #define FG_MAPS 0
+    #endif
 
     static int fg_size_class(int64_t total) {
         if (total <= 64 * FG_LINEAR) return (int)((total + 63) / 64) - 1;
@@ -42,14 +51,68 @@ cdef extern from * nogil:
         int power = (size_class - FG_LINEAR) / 4 + 10, quarter = (size_class - FG_LINEAR) % 4;
         return ((int64_t)(5 + quarter)) << (power - 2);
     }
+    #if FG_MAPS
+    static int64_t fg_small_bytes = 0;   /* to be mapped in small pages before a huge one is tried again */
+    static int64_t fg_thread_ns(void) {
+        struct timespec now;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        return now.tv_sec * 1000000000LL + now.tv_nsec;
+    }
+    /* Ask for huge pages, of which the first is had at once: the Block lies in it. Where that takes longer than small
+       pages of the same size (a virtual machine whose host has yet to find it), small ones do: the system has some of
+       those that were in use before. */
+    static void fg_ask_for_huge(char *begin, int64_t bytes) {
+        if (fg_atomic_load(&fg_small_bytes) > 0) {
+            fg_atomic_add(&fg_small_bytes, -bytes);
+            return;
+        }
+        int64_t asked = fg_thread_ns();
+        madvise(begin, (size_t)FG_PAGE, MADV_HUGEPAGE);
+        *(volatile char *)begin = 0;
+        if (fg_thread_ns() - asked > FG_SLOW_NS) fg_atomic_add(&fg_small_bytes, FG_RETRIED);
+        else madvise(begin, (size_t)bytes, MADV_HUGEPAGE);
+    }
+    #endif
+    /* Large Blocks are mapped for themselves and begin with a huge page: pages can move from one to another. */
     static void *fg_alloc(int64_t bytes) {
         void *p = NULL;
-        size_t align = bytes >= FG_HUGE ? 4096 : 64;
-        if (posix_memalign(&p, align, (size_t)bytes)) return NULL;
-    #if defined(__linux__) && defined(MADV_HUGEPAGE)
-        if (bytes >= FG_HUGE) madvise(p, (size_t)bytes, MADV_HUGEPAGE);
+    #if FG_MAPS
+        if (bytes >= FG_HUGE) {
+            const int64_t page = FG_PAGE;
+            char *room = (char *)mmap(NULL, (size_t)(bytes + page), PROT_READ | PROT_WRITE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (room == MAP_FAILED) return NULL;
+            char *begin = (char *)(((uintptr_t)room + page - 1) / page * page);
+            if (begin > room) munmap(room, (size_t)(begin - room));
+            if (begin < room + page) munmap(begin + bytes, (size_t)(room + page - begin));
+            fg_ask_for_huge(begin, bytes);
+            return begin;
+        }
     #endif
-        return p;
+        return posix_memalign(&p, bytes >= FG_HUGE ? 4096 : 64, (size_t)bytes) ? NULL : p;
+    }
+    static void fg_give_back(void *p, int64_t bytes) {
+    #if FG_MAPS
+        if (bytes >= FG_HUGE) {
+            munmap(p, (size_t)bytes);
+            return;
+        }
+    #endif
+        free(p);
+    }
+    /* Give a free Block's whole huge pages to the memory at `to`, as many as fit, the rest to the system: bytes given.
+       A page that the system gives anew has to be cleared, and on a virtual machine perhaps be had from its host. */
+    static int64_t fg_move_pages(char *to, int64_t room, void *from, int64_t bytes) {
+        int64_t moved = 0;
+    #if FG_MAPS
+        moved = (bytes < room ? bytes : room) / FG_PAGE * FG_PAGE;
+        if (moved && mremap(from, (size_t)moved, (size_t)moved, MREMAP_MAYMOVE | MREMAP_FIXED, to) != (void *)to) {
+            munmap(from, (size_t)bytes);
+            return 0;
+        }
+        if (moved < bytes) munmap((char *)from + moved, (size_t)(bytes - moved));
+    #endif
+        return moved;
     }
     /* Memory of the system's that is zero and takes no room before it is written; NULL where there is none such. */
     static void *fg_map_zeros(int64_t bytes) {
@@ -112,10 +175,15 @@ cdef extern from * nogil:
     enum: FG_CLASSES
     int fg_size_class(int64_t total)
     int64_t fg_class_bytes(int size_class)
+    enum: FG_MAPS
+    enum: FG_PAGE
     void* fg_alloc(int64_t bytes)
-    void free(void*)
-    void* realloc(void*, size_t)
+    void fg_give_back(void* p, int64_t bytes)
+    int64_t fg_move_pages(char* to, int64_t room, void* from_, int64_t bytes)
     int pthread_atfork(void (*prepare)() noexcept, void (*parent)() noexcept, void (*child)() noexcept)
+
+cdef enum:
+    DROP_AFTER = 16
 
 cdef struct SizeClass:
     int32_t lock
@@ -189,6 +257,8 @@ cdef Block* block_new(int64_t nbytes) noexcept nogil:
             fg_atomic_add(&_cached_bytes, -fg_class_bytes(size_class))
     else:
         block = <Block*>fg_alloc(fg_class_bytes(size_class))
+        if block != NULL and FG_MAPS and fg_class_bytes(size_class) >= 2 * FG_HUGE:
+            _take_pages(block, size_class)
         if block == NULL and block_trim(0) > 0:
             block = <Block*>fg_alloc(fg_class_bytes(size_class))
         if block == NULL:
@@ -202,6 +272,36 @@ cdef Block* block_new(int64_t nbytes) noexcept nogil:
             if used > _most_bytes:  # by two threads at once: the next ask mends it
                 (&_most_bytes)[0] = used
     return _begun(block, nbytes)
+
+
+cdef void _take_pages(Block* to, int size_class) noexcept nogil:
+    """Have a new large Block made of the pages of smaller ones that lie free.
+
+    A plan's arena, say, of what the first calls left: they would wait for the next Block of their own size in vain.
+    """
+    cdef int64_t room = fg_class_bytes(size_class), nbytes, at = 0
+    cdef int i
+    cdef Block* block
+    cdef SizeClass* pool
+    for i in range(size_class - 1, 15, -1):
+        nbytes = fg_class_bytes(i)
+        if nbytes < FG_HUGE:
+            return
+        pool = &_classes[i]
+        while room - at >= FG_PAGE:
+            fg_spin_lock(&pool.lock)
+            block = pool.free
+            if block != NULL:
+                pool.free = block.next
+                pool.n_free -= 1
+                if pool.n_free < pool.n_unused:
+                    pool.n_unused = pool.n_free
+            fg_spin_unlock(&pool.lock)
+            if block == NULL:
+                break
+            at += fg_move_pages(<char*>to + at, room - at, block, nbytes)
+            fg_atomic_add(&_cached_bytes, -nbytes)
+            fg_atomic_add(&_taken_bytes, -nbytes)
 
 
 cdef Block* _block_guarded(int64_t nbytes) noexcept nogil:
@@ -237,9 +337,10 @@ cdef Block* block_zeros(int64_t nbytes) noexcept nogil:
 
 
 cdef void _drop_unused() noexcept nogil:
-    """Give back to the system what lay free all the while that twice as much was handed out as ever was in use.
+    """Give back to the system what lay free all the while that DROP_AFTER times what was ever in use was handed out.
 
-    Blocks of sizes that are used no more (the first calls', another model's) would take the place of those that are.
+    Blocks of sizes that are used no more (another model's) would take the place of those that are. A step of training
+    hands out six to ten times what it uses at once, and what it keeps for its gradients lies free for half of it.
     """
     cdef int64_t handed = 0
     cdef int32_t count
@@ -248,7 +349,7 @@ cdef void _drop_unused() noexcept nogil:
     cdef SizeClass* pool
     for i in range(16, FG_CLASSES):
         handed += _classes[i].n_made * fg_class_bytes(i)
-    if handed - fg_atomic_load(&_dropped_at) < 2 * max(_most_bytes, _cache_limit):
+    if handed - fg_atomic_load(&_dropped_at) < DROP_AFTER * max(_most_bytes, _cache_limit):
         return
     fg_atomic_add(&_dropped_at, handed - fg_atomic_load(&_dropped_at))
     for i in range(16, FG_CLASSES):
@@ -266,7 +367,7 @@ cdef void _drop_unused() noexcept nogil:
             fg_spin_unlock(&pool.lock)
             if block == NULL:
                 break
-            free(block)
+            fg_give_back(block, fg_class_bytes(i))
             fg_atomic_add(&_cached_bytes, -fg_class_bytes(i))
             fg_atomic_add(&_taken_bytes, -fg_class_bytes(i))
         pool.n_unused = pool.n_free
@@ -315,7 +416,7 @@ cdef void _pool_return(Block* block) noexcept nogil:
         pool.n_free += 1
     fg_spin_unlock(&pool.lock)
     if not keep:
-        free(block)
+        fg_give_back(block, fg_class_bytes(block.size_class))
 
 
 cdef void block_free(Block* block) noexcept nogil:
@@ -379,7 +480,7 @@ cdef int64_t block_trim(int64_t keep) noexcept nogil:
         fg_spin_unlock(&_classes[size_class].lock)
         while block != NULL:
             following = block.next
-            free(block)
+            fg_give_back(block, fg_class_bytes(size_class))
             given += fg_class_bytes(size_class)
             if size_class >= 16:
                 fg_atomic_add(&_cached_bytes, -fg_class_bytes(size_class))

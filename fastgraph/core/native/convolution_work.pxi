@@ -70,16 +70,19 @@ cdef void _lay_part(void* context, int64_t first, int64_t last) noexcept nogil:
 
 
 cdef class _Room:
-    """Memory for the time of a call, in whole lines of the cache: what crosses two of them is read twice."""
+    """Memory of the pool's for the time of a call, in whole lines of the cache: what crosses two of them is read twice.
+    """
+    cdef Block* block
     cdef void* data
 
     def __cinit__(self, int64_t nbytes):
-        if posix_memalign(&self.data, 64, max(nbytes, 1)) != 0:
-            self.data = NULL
+        self.block = block_new(max(nbytes, 1))
+        if self.block == NULL:
             raise MemoryError(f"no memory for {nbytes} bytes")
+        self.data = self.block.data
 
     def __dealloc__(self):
-        free(self.data)
+        block_release(self.block)
 
 
 cdef _Room _wide_filter(cnp.ndarray filter, int kind):

@@ -8,7 +8,6 @@ dtype. Arrays: x [batch, *spatial, c], filter [*window, c / groups, f], as in op
 
 cimport numpy as cnp
 from libc.stdint cimport int64_t, uint16_t
-from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -16,9 +15,6 @@ import numpy as np
 from cpython.ref cimport Py_INCREF
 from fastgraph.core.native.buffer cimport Block, Buffer, block_new, block_release
 from fastgraph.core.native.thread_pool cimport part_t, pool_share, pool_threads
-
-cdef extern from "stdlib.h" nogil:
-    int posix_memalign(void** made, size_t alignment, size_t nbytes)
 
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
