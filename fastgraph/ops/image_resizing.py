@@ -16,7 +16,7 @@ import numpy as np
 from fastgraph.api import namespaces
 from fastgraph.core.base.dtype import float32, int32, int64
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
-from fastgraph.core.tensor import Tensor, class_has
+from fastgraph.core.tensor import Tensor, class_has, current_trace
 from fastgraph.ops.arguments import as_tensor, has_dtype, of_dtypes, static_int, whole
 from fastgraph.ops.comparison import (
     equal,
@@ -44,8 +44,9 @@ from fastgraph.ops.runtime_assertions import assert_non_negative, assert_positiv
 
 #: How the table of the bicubic kernel divides the way between two pixels.
 _TABLE = 1024
-#: An axis of no more pixels than so many times those that make up a new one is resized by a product.
-_FEW = 48
+#: An axis of no more pixels than so many times those that make up a new one is resized by a product: in eager mode, and
+#: in graphs, where what is gathered is in no memory.
+_FEW, _FEW_TRACED = 48, 8
 #: Sums of weights below it are taken for none.
 _LEAST = 1000 * float(np.finfo(np.float32).tiny)
 
@@ -229,7 +230,8 @@ def _by_area(old: Tensor | int, new: Tensor | int, at: Pixels = _CENTERS) -> tup
 def _weighted(images: Tensor, axis: int, old: Tensor | int, pixels: Tensor, weights: Tensor) -> Any:
     """Images with the pixels of an axis weighted: f[b, h, w, c], f[o, k], f[o, k] -> f with o for that axis."""
     k = weights.shape[1]
-    if k is not None and isinstance(old, int) and old <= _FEW * k:  # a product with all pixels' weights is faster
+    few = _FEW if current_trace() is None else _FEW_TRACED
+    if k is not None and isinstance(old, int) and old <= few * k:  # a product with all pixels' weights is faster
         of_each = equal(expand_dims(pixels, 2), _numbers(old))
         return _product(reduce_sum(select(of_each, expand_dims(weights, 2), 0.0), 1), images, axis)
     places = maximum(minimum(cast(pixels, int32), cast(old, int32) - 1), 0)

@@ -242,8 +242,6 @@ def in_top_k(targets: TensorLike, predictions: TensorLike, k: TensorLike, name: 
     return named(name, in_top_k_p, predictions, targets, as_tensor(k, targets.dtype))
 
 
-_SORTED = "a sort of long rows: its work depends on data, and NumPy's is as fast as any kernel of ours would be"
-
 # ---- sorting --------------------------------------------------------------------------------------------------------
 
 
@@ -257,7 +255,6 @@ _SORTED = "a sort of long rows: its work depends on data, and NumPy's is as fast
         for d in (False, True)
     ],
     step="sort.places",
-    reason=_SORTED,
 )
 def argsort_p(values: Array, *, descending: bool) -> Any:
     """The positions of the elements along the last axis in rising (falling) order. t[*s] -> i32[*s]."""
@@ -275,7 +272,6 @@ def argsort_p(values: Array, *, descending: bool) -> Any:
         for d in (False, True)
     ],
     step="sort",
-    reason=_SORTED,
 )
 def sort_p(values: Array, *, descending: bool) -> Any:
     """The elements along the last axis in rising (falling) order. t[*s] -> t[*s]."""

@@ -215,6 +215,14 @@ def test_loops_cut_into_ranges(name: str, dtype: str) -> None:
         check(f, sample((rows, columns), dtype), exact=True, signature=[fg.TensorSpec([None, None], dtype)])
 
 
+def test_stores_behind_a_sum_are_whole_vectors() -> None:
+    """A loop of known length that LLVM writes out, store by store, becomes no vectors."""
+    f = lambda x: x * fg.reduce_sum(fg.exp(x), [1, 2], keepdims=True) * x[:, :, :1]
+    x = sample((5, 26, 16), "float32", False)
+    (source,) = kernels(check(f, x), fg.constant(x))
+    assert source.count("range(tile_int64(16, 16))") == 1
+
+
 def turned_gradient(x: Any) -> Any:
     with fg.GradientTape() as tape:
         tape.watch(x)

@@ -7,7 +7,6 @@ from fastgraph.compiler.library import data_dependent_shapes, sequential_ops
 from fastgraph.core.registry import all_primitives
 
 STRINGS = "strings: their bytes lie in Python objects, which kernels do not see"
-SORTED = "a sort: its work depends on data, and NumPy's is as fast as any kernel of ours would be"
 RECURRENCE = "a recurrence, each row after those before it: LAPACK's is as fast as any kernel of ours would be"
 LAPACK = "a factorization: its order of work depends on data, and LAPACK's is as fast as any kernel of ours would be"
 COUNTED = "the number of results is data: a pass over all elements decides it"
@@ -41,8 +40,6 @@ HOST_STEPS = {
     "timestamp": "it reads the clock",
     "assert": "its message is made of whole tensors",
     "check_indices": "its message is made of the first wrong index and its neighbour",
-    "argsort": SORTED,
-    "sort": SORTED,
     "det": LAPACK,
     "slogdet": LAPACK,
     "lu": LAPACK,

@@ -347,16 +347,19 @@ class Emitter:
     ) -> None:
         """Put each block into the one round it under its header; float sums take the innermost loop in pieces.
 
-        `down`: one iteration is of many columns.
+        LLVM writes out no innermost loop of stores, of known length: vectors come of loops. `down`: one iteration is of
+        many columns.
         """
         place, inner, last = blocks[0], blocks[-1], self.variables[variables[-1]]
         bounds = [self.bounds(v, place) for v in variables]
-        if self.are_vectors(folds, variables, bounds[-1][1], down):
+        first, stop = bounds[-1]
+        stored = not folds and first == "0" and stop.isdigit() and int(stop) >= columns.LEAST
+        if stored or self.are_vectors(folds, variables, bounds[-1][1], down):
             bounds[-1] = ("0", self.call("tile_int64", bounds[-1][1], bounds[-1][1]))
         if any(made.block_before for made in folds):
             body = Block(blocks[-2], blocks[-2].variables)
             low, high = self.local(), self.local()
-            first, stop = bounds[-1]
+            first, stop = bounds[-1]  # as they are now
             body.lines.append(f"{high} = {self.call('min_int64', f'{low} + {SUM_BLOCK}', stop)}")
             put(body, [line for made in folds for line in made.block_before])
             body.nest(f"for {last} in range({low}, {high}):", inner)

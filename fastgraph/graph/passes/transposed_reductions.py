@@ -66,7 +66,7 @@ def _perm(node: Node) -> Perm | None:
 
 
 def _common(operands: list[tuple[Value, Perm | None]]) -> Perm | None:
-    """How all operands are turned that are no numbers; None where they are not, or not alike."""
+    """The order of axes that all operands have but numbers; None where some are not turned, or not alike."""
     found = {perm for value, perm in operands if perm is not None or value.aval.shape != ()}
     return found.pop() if len(found) == 1 else None
 
