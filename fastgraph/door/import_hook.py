@@ -6,12 +6,13 @@ the processes that it starts open theirs (startup/sitecustomize.py).
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
-from typing import Any
+from typing import Any, TypeVar
 
 from fastgraph.core.base import flags
 from fastgraph.door import class_names, modules
@@ -20,6 +21,37 @@ from fastgraph.door import class_names, modules
 STARTUP = os.path.join(os.path.dirname(__file__), "startup")
 #: The variable that names the interpreter for which the door is open: another one has its own TensorFlow.
 VARIABLE = flags.FLAGS["door"].variable
+
+
+#: The folder whose frames a traceback is not to show, and the file of the function by which they import.
+_OURS = (os.path.dirname(__file__) + os.sep, importlib.__file__)
+_Finds = TypeVar("_Finds", bound=Callable[..., Any])
+
+
+def _unseen(function: _Finds) -> _Finds:
+    """Let a function be a part of Python's import system in the eyes of tracebacks.
+
+    Python leaves the frames of its own finders out of an ImportError's traceback, by the name of their file.
+    """
+    function.__code__ = function.__code__.replace(co_filename="<frozen importlib._bootstrap>")
+    return function
+
+
+def _without_frames(error: ImportError) -> ImportError:
+    """Return an error of an import without the frames that are the door's; those of a library that fails stay."""
+    first, last = None, None
+    link = error.__traceback__.tb_next if error.__traceback__ is not None else None  # the caller's own comes again
+    while link is not None:
+        if not link.tb_frame.f_code.co_filename.startswith(_OURS):
+            if last is None:
+                first = link
+            else:
+                last.tb_next = link
+            last = link
+        link = link.tb_next
+    if last is not None:
+        last.tb_next = None
+    return error.with_traceback(first)
 
 
 class _HandOver:
@@ -32,9 +64,13 @@ class _HandOver:
     def __init__(self, full: str) -> None:
         self.full = full
 
+    @_unseen
     def create_module(self, spec: ModuleSpec) -> types.ModuleType:
         """Return the module. Raises ModuleNotFoundError, NotBuiltImportError where there is none."""
-        module = modules.find(self.full)
+        try:
+            module = modules.find(self.full)
+        except ImportError as error:
+            raise _without_frames(error)  # noqa: B904  (it is the same error)
         if module is None:
             raise ModuleNotFoundError(f"No module named {self.full!r}", name=self.full)
         spec.origin = getattr(module, "__file__", None)
@@ -50,6 +86,7 @@ class Door:
     """The first of Python's finders: `tensorflow` and what is below it are fastgraph's modules."""
 
     @staticmethod
+    @_unseen
     def find_spec(full: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
         """Return the spec of a module of TensorFlow's name, None for other modules and for such as nobody has.
 
@@ -57,7 +94,10 @@ class Door:
         """
         if full != "tensorflow" and not full.startswith("tensorflow."):
             return class_names.find_spec(full, path) if full.startswith("fastgraph.") else None
-        return ModuleSpec(full, _HandOver(full)) if modules.may_be_there(full) else None  # type: ignore[arg-type]
+        try:
+            return ModuleSpec(full, _HandOver(full)) if modules.may_be_there(full) else None  # type: ignore[arg-type]
+        except ImportError as error:
+            raise _without_frames(error)  # noqa: B904  (it is the same error)
 
     @staticmethod
     def find_distributions(context: object = None) -> Iterator[Any]:

@@ -21,6 +21,9 @@ _PACKAGE = os.path.dirname(fastgraph.__file__) + os.sep
 #: The folders of TensorFlow's sources that are no public modules.
 FOLDERS = ("__internal__", "__operators__", "compiler", "core", "python", "tools")
 
+#: Public modules of TensorFlow's that are not built, of which its inside has parts.
+_ABSENT = frozenset({"lite", "tpu", "xla"}).intersection(public_names.SUBSTITUTES)
+
 
 def _table() -> tuple[dict[str, str], frozenset[str]]:
     """Read internal_names.txt: the names, and the modules without any."""
@@ -81,8 +84,13 @@ def advice(path: str) -> str:
     for full in every:
         if name and "numpy" not in full:
             cores.setdefault(_core_of(full), []).append(full)
-    same = cores.get(name) or [full for core in namespaces.nearest(name, cores, 0.8) for full in cores[core]]
-    near = f"The public name nearest to it is tf.{min(same, key=len)}." if same else "No public name is near to it."
+    same = cores.get(name)
+    instead = [public_names.SUBSTITUTES[word] for word in path.split(".") if word in _ABSENT]
+    if instead and not same:
+        near = f"Use {instead[-1]} instead."
+    else:
+        same = same or [full for core in namespaces.nearest(name, cores, 0.8) for full in cores[core]]
+        near = f"The public name nearest to it is tf.{min(same, key=len)}." if same else "No public name is near to it."
     return (
         f"tensorflow.{path}, which {_asking()} asks for, is inside of TensorFlow, and not one of the inner names that "
         f"fastgraph answers for (fastgraph/door/internal_names.txt lists them). {near}"

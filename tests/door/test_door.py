@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -168,6 +169,35 @@ def test_every_end_is_pythons(tmp_path: Path, name: str) -> None:
     assert ended[0] == ended[1]
     if name not in ("os_exit", "thread", "number"):
         assert ended[1][0] != 0 and ("fastgraph" not in ended[1][2] or name == "in_a_function")
+
+
+REFUSED = {
+    "inner": "import tensorflow.python.no_such.thing\n",
+    "name": "from tensorflow.python.framework import no_such_name\n",
+    "not built": "import tensorflow.lite\n",
+    "none": "import tensorflow.no_such_module\n",
+    "keras": "import tensorflow.keras\n",
+    "library": "from library import used\n",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_errors_of_imports_show_no_frames_of_the_door(tmp_path: Path, name: str) -> None:
+    """Those of a library that fails while it is imported are shown, as Python shows them."""
+    (tmp_path / "library.py").write_text("def used():\n    import tensorflow.python.no_such\nused()\n")
+    package = tmp_path / "tf_keras" / "api" / "_v2"
+    package.mkdir(parents=True)
+    (package / "keras.py").write_text("def broken():\n    import no_such_package\nbroken()\n")
+    script = tmp_path / "script.py"
+    script.write_text(REFUSED[name])
+    done = subprocess.run(
+        [sys.executable, "-m", "fastgraph", "run", str(script)], capture_output=True, text=True,
+        env={**environment(), "TF_USE_LEGACY_KERAS": "1"},
+    )  # fmt: skip
+    files = re.findall(r'File "(.*)", line', done.stderr)
+    expected = {"keras": [package / "keras.py"] * 2, "library": [tmp_path / "library.py"] * 2}
+    assert files == [str(script), *map(str, expected.get(name, []))]
+    assert done.stderr.count("Traceback") == 1 and done.returncode == 1
 
 
 @pytest.mark.parametrize("what", ["raise", "exit", "text", "syntax", "-v"])

@@ -15,8 +15,9 @@ import pytest
 import fastgraph as fg
 from fastgraph.door import internal_initializers as inits
 from fastgraph.door import internal_layers as layers
+from fastgraph.door import internal_names, modules, type_spec_names
 from fastgraph.door import internal_rnn as rnn
-from fastgraph.door import modules, type_spec_names
+from fastgraph.errors import NotBuiltError
 from fastgraph.graphdef.func_graph import FuncGraph
 
 
@@ -270,6 +271,38 @@ def test_structures_of_specs_and_features_of_hardware() -> None:
     )
     feature = modules.lookup("tpu.experimental.HardwareFeature", "EmbeddingFeature")
     assert [each.name for each in feature] == ["UNSUPPORTED", "V1", "V2"]
+
+
+def test_lists_are_leaves_of_elements() -> None:
+    """The values are TensorFlow's."""
+    nest: Any = modules.find("tensorflow.python.data.util.nest")
+    structure = {"b": [1, 2], "a": (3, None)}
+    assert nest.flatten(structure) == [3, None, [1, 2]]
+    assert nest.flatten([1, 2]) == [[1, 2]]
+    assert [nest.is_nested(each) for each in ([1], (1,), {}, 1)] == [False, True, True, False]
+    assert nest.pack_sequence_as(structure, [1, [2], 3]) == {"b": 3, "a": (1, [2])}
+    assert nest.map_structure(lambda x, y: (x, y), (1, [2]), (3, [4])) == ((1, 3), ([2], [4]))
+    assert nest.flatten_up_to((1, 2), ((1, [2]), [3])) == [(1, [2]), [3]]
+    assert nest.map_structure_up_to((1, 2), lambda x: x, ((1, 2), [3])) == ((1, 2), [3])
+    nest.assert_shallow_structure((1, [1, 2]), ((1, 2), 5))
+    with pytest.raises(ValueError, match="Could not pack sequence"):
+        nest.pack_sequence_as((0, 0), [1])
+    with pytest.raises(TypeError, match="don't have the same"):
+        nest.map_structure(max, (1, 2), {"a": 1, "b": 2})
+    with pytest.raises(ValueError, match="don't have the same nested structure"):
+        nest.assert_same_structure((1, (2,)), (1, [2]))
+
+
+def test_the_inside_of_what_is_not_built_names_a_substitute() -> None:
+    for path in ("python.compiler.xla.xla.compile", "python.compiler.xla.jit.experimental_jit_scope", "compiler.xla"):
+        assert internal_names.advice(path).endswith("Use fastgraph.function, which compiles every graph instead.")
+    with fg.GradientTape(persistent=True, watch_accessed_variables=False) as tape:
+        assert (tape._persistent, tape._recording, tape._watch_accessed_variables) == (True, True, False)
+    assert not tape._recording
+    with pytest.raises(NotBuiltError, match="the tape itself records"):
+        _ = tape._tape
+    with pytest.raises(NotBuiltError, match="the tape itself records"):
+        tape._tape = tape
 
 
 def test_specs_with_bounds() -> None:

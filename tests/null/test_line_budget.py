@@ -94,6 +94,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (167_320, 'it is let go where work proves long; gradients alone check slices; handlers find whole libraries'),
     (167_400, 'two processes exchange what they sum; left rows a page apart are laid apart'),
     (167_405, "large Blocks take over free ones' pages; slow huge pages give way; long calls wait for kernels at hand"),
+    (167_480, "programs made in pauses of first calls; tf.data's nest, a tape's inner names, tracebacks behind the door"),
     (167_530, 'short rows sorted, totals and searches side by side; reductions of transposes done where they lie'),
     (167_590, 'nodes with constants written by forms in C; matrix exponentials as operations; JPEG colours in vectors'),
 )

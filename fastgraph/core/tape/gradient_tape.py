@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, overload
+from typing import Any, NoReturn, overload
 
 from fastgraph._tape import Tape, user_place
 from fastgraph.api import namespaces  # the first: sparse cotangents can be added
@@ -16,11 +16,13 @@ from fastgraph.core import registry as primitives
 from fastgraph.core.base import nesting  # the first: sparse cotangents can be added
 from fastgraph.core.base.dtype import DType, int32
 from fastgraph.core.base.logger import get_logger
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import n_elements
 from fastgraph.core.conversion import HasTensor, TensorLike
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tape import indexed_slices  # noqa: F401  # the first: sparse cotangents can be added
 from fastgraph.core.tensor import Tensor, convert, get_slot
+from fastgraph.errors import NotBuiltError
 
 _logged: dict[str, int] = {}
 _MOST_WARNINGS = 50
@@ -67,6 +69,19 @@ class GradientTape(Tape):
         >>> float(slope), float(outer.gradient(slope, x))
         (27.0, 18.0)
     """
+
+    # TensorFlow's inner names, which libraries that wrap a tape read
+    _persistent = ReadOnly[bool]("persistent", "Whether gradients are given any number of times.")
+    _recording = ReadOnly[bool]("recording", "Whether the tape records now.")
+    _watch_accessed_variables = ReadOnly[bool]("watch_accessed_variables", "Whether Variables are followed.")
+
+    def _no_inner_tape(self, *_: object) -> NoReturn:
+        raise NotBuiltError(
+            "GradientTape._tape, the recorder inside TensorFlow's tape, is not built: the tape itself records. Use its "
+            "methods watch, watched_variables, stop_recording, reset and gradient."
+        )
+
+    _tape = property(_no_inner_tape, _no_inner_tape)
 
     def watch_nested(self, tensor: TensorLike | None) -> None:
         """Follow a Tensor or Variable, or every one in a structure, from here on.
