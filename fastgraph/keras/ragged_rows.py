@@ -58,7 +58,7 @@ def flat_values(*given: Any) -> list[Any]:
 
 
 def elements(y_true: Any, y_pred: Any, sample_weight: Any = None) -> list[Any]:
-    """What a metric is of: dense tensors, or each element of RaggedTensors, an example each. t[*s, n] -> t[m, 1].
+    """Dense tensors as they are, of RaggedTensors each element, which is an example to a metric. t[*s, n] -> t[m, 1].
 
     Raises: TypeError for RaggedTensors beside dense tensors, InvalidArgumentError for rows of other lengths.
     """
