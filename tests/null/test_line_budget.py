@@ -188,7 +188,10 @@ BUDGET: tuple[tuple[int, str], ...] = (
     ),
     (167_250, "staged loops and branches refuse, and begin, as TensorFlow's own tests of AutoGraph want it"),
     (167_320, "it is let go where work proves long; gradients alone check slices; handlers find whole libraries"),
-    (167_450, "Keras's losses and metrics of ragged rows; raw Einsum's diagonals; specs of ragged shapes made by users"),
+    (
+        167_450,
+        "Keras's losses and metrics of ragged rows; raw Einsum's diagonals; specs of ragged shapes made by users",
+    ),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
