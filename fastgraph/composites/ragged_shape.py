@@ -13,6 +13,8 @@ from fastgraph.composites.extension_batching import BatchableExtensionType
 from fastgraph.composites.ragged_tensor import RaggedTensor, levels
 from fastgraph.composites.row_partition import RowPartition
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32, int64
+from fastgraph.core.base.shapes import ShapeLike, TensorShape
+from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import TensorLike, unsupported
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.registry import public_function
@@ -33,6 +35,37 @@ class DynamicRaggedShape(BatchableExtensionType):
 
     _row_partitions: tuple[RowPartition, ...]
     _inner_shape: Tensor
+
+    class Spec:
+        """Knowledge of such shapes: their partitions' specs, and how many axes the values have.
+
+        Raises: TypeError for what is no spec of a RowPartition, ValueError for specs of another dtype than int32 or
+        int64, or than the shape's, and for partitions without values.
+        """
+
+        _row_partitions: tuple[Any, ...]
+        _inner_shape: TensorSpec
+
+        def __init__(self, row_partitions: Sequence[Any], static_inner_shape: ShapeLike, dtype: DTypeLike) -> None:
+            kind, inner = as_dtype(dtype), TensorShape(static_inner_shape)
+            wanted: Any = RowPartition.Spec
+            if kind not in (int32, int64):
+                raise ValueError(f"dtype must be tf.int32 or tf.int64. Received: {kind!r}")
+            for each in row_partitions:
+                if not isinstance(each, wanted):
+                    raise TypeError(f"row_partitions should be specs of RowPartitions. Received: {each!r}")
+                if each._splits.dtype is not kind:
+                    raise ValueError(f"A row partition of {each._splits.dtype!r} in a shape of {kind!r}")
+            if row_partitions and inner.rank == 0:
+                raise ValueError("If row_partitions are provided, the values must have at least one axis.")
+            self._row_partitions = tuple(row_partitions)
+            self._inner_shape = TensorSpec([inner.rank], kind)
+
+        #: As those of the shape itself.
+        dtype = property(lambda self: self._inner_shape.dtype)
+        num_row_partitions = property(lambda self: len(self._row_partitions))
+        inner_rank = property(lambda self: self._inner_shape.shape[0])
+        rank = property(lambda self: None if self.inner_rank is None else self.num_row_partitions + self.inner_rank)
 
     def __init__(
         self,

@@ -101,7 +101,7 @@ class StructuredTensor(BatchableExtensionType):
         @classmethod
         def _from_fields_and_rank(cls: Any, fields: Mapping[str, Any], rank: int, dtype: DTypeLike = int64) -> Any:
             rows = RowPartition.Spec(TensorSpec([None], dtype), None)
-            outer = DynamicRaggedShape.Spec((rows,) * max(0, rank - 1), TensorSpec([min(rank, 1)], dtype))
+            outer = DynamicRaggedShape.Spec((rows,) * max(0, rank - 1), [None] * min(rank, 1), dtype)
             return cls(fields, outer)
 
         @property

@@ -16,6 +16,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.keras import backend
 from fastgraph.keras.arguments import variant
 from fastgraph.keras.metric_base import Metric, same_rank, weighted
+from fastgraph.keras.ragged_rows import elements
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.comparison import logical_and
 from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, ones_like, zeros_like
@@ -65,7 +66,8 @@ class _Counting(Metric):
 
     def update_state(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
         """Add the counts of a batch: y_true, y_pred f[*s], true above 0; sample_weight broadcasts to them."""
-        self._count(y_true, cast(convert_to_tensor(y_pred), self._dtype), sample_weight)
+        wanted, found, weights = elements(y_true, y_pred, sample_weight)
+        self._count(wanted, cast(convert_to_tensor(found), self._dtype), weights)
 
     def _count(
         self, y_true: TensorLike, y_pred: Any, sample_weight: Any, each: bool = False, of_labels: Any = None
@@ -269,6 +271,7 @@ class AUC(_Counting):
 
     def update_state(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
         """Add the counts of a batch: y_true, y_pred f[*s], true above 0; sample_weight broadcasts to them."""
+        y_true, y_pred, sample_weight = elements(y_true, y_pred, sample_weight)
         scores = cast(convert_to_tensor(y_pred), self._dtype)
         if not self._kept:
             if scores.shape.rank != 2:

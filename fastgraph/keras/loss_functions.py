@@ -12,6 +12,7 @@ from fastgraph.core.base.dtype import as_dtype, int64
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import backend
+from fastgraph.keras.ragged_rows import of_rows
 from fastgraph.ops.activations import softplus
 from fastgraph.ops.comparison import equal, logical_or, not_equal
 from fastgraph.ops.deferred_calls import late
@@ -30,6 +31,7 @@ from fastgraph.ops.softmax import (
 )
 
 
+@of_rows(means=False)
 def sparse_categorical_crossentropy(
     y_true: TensorLike, y_pred: TensorLike, from_logits: bool = False, axis: int = -1, ignore_class: int | None = None
 ) -> Tensor:
@@ -83,6 +85,7 @@ def _rows(scores: Tensor) -> Any:
     return stack([-1, shape(scores)[-1]])
 
 
+@of_rows(means=True)
 def mean_squared_error(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return the mean of (y_pred - y_true)² along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     predicted = convert_to_tensor(y_pred)
@@ -90,12 +93,14 @@ def mean_squared_error(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     return reduce_mean(difference * difference, axis=-1)
 
 
+@of_rows(means=True)
 def mean_absolute_error(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return the mean of |y_pred - y_true| along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     predicted = convert_to_tensor(y_pred)
     return reduce_mean(abs(predicted - cast(convert_to_tensor(y_true), predicted.dtype)), axis=-1)
 
 
+@of_rows(means=True)
 def huber(y_true: TensorLike, y_pred: TensorLike, delta: float = 1.0) -> Tensor:
     """Return the mean of Huber's loss along the last axis. f[*s, n], f[*s, n] -> f32[*s]."""
     dtype = as_dtype(backend.floatx())
@@ -104,6 +109,7 @@ def huber(y_true: TensorLike, y_pred: TensorLike, delta: float = 1.0) -> Tensor:
     return reduce_mean(where(distance <= delta, 0.5 * distance * distance, line), axis=-1)
 
 
+@of_rows(means=False)
 def categorical_crossentropy(
     y_true: TensorLike, y_pred: TensorLike, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
 ) -> Tensor:
@@ -124,6 +130,7 @@ def categorical_crossentropy(
     return -reduce_sum(wanted * log(shares), axis=axis)
 
 
+@of_rows(means=True)
 def binary_crossentropy(
     y_true: TensorLike, y_pred: TensorLike, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
 ) -> Tensor:
@@ -143,6 +150,7 @@ def _yes_and_no(wanted: Tensor, scores: Tensor, from_logits: bool) -> Any:
     return -(wanted * log(shares + small) + (1.0 - wanted) * log(1.0 - shares + small))
 
 
+@of_rows(means=True)
 def binary_focal_crossentropy(
     y_true: TensorLike, y_pred: TensorLike, apply_class_balancing: bool = False, alpha: float = 0.25,
     gamma: float = 2.0, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1,
@@ -162,6 +170,7 @@ def binary_focal_crossentropy(
     return reduce_mean(losses, axis=axis)
 
 
+@of_rows(means=False)
 def categorical_focal_crossentropy(
     y_true: TensorLike, y_pred: TensorLike, alpha: TensorLike = 0.25, gamma: float = 2.0, from_logits: bool = False,
     label_smoothing: float = 0.0, axis: int = -1,
@@ -182,6 +191,7 @@ def categorical_focal_crossentropy(
     return reduce_sum(pow(1.0 - shares, gamma) * alpha * (-wanted * log(shares)), axis=axis)
 
 
+@of_rows(means=True)
 def mean_absolute_percentage_error(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return 100 times the mean of |y_true - y_pred| / |y_true| along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     wanted, found = _pair(y_true, y_pred)
@@ -189,6 +199,7 @@ def mean_absolute_percentage_error(y_true: TensorLike, y_pred: TensorLike) -> Te
     return 100.0 * reduce_mean(abs((wanted - found) / whole), axis=-1)
 
 
+@of_rows(means=True)
 def mean_squared_logarithmic_error(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return the mean of the squared differences of log(1 + y) along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     wanted, found = (log(maximum(x, cast(backend.epsilon(), x.dtype)) + 1.0) for x in _pair(y_true, y_pred))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from fastgraph.api.namespaces import lookup
+from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.core import replicas
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
@@ -35,7 +36,9 @@ from fastgraph.keras.loss_functions import (
     sparse_categorical_crossentropy,
     squared_hinge,
 )
+from fastgraph.keras.ragged_rows import without_last
 from fastgraph.ops.activations import divide_no_nan
+from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.comparison import not_equal
 from fastgraph.ops.elementwise import cast, multiply, ones_like, zeros_like
 from fastgraph.ops.gathering import where
@@ -111,7 +114,7 @@ class Loss:
             losses = where(weights > 0, losses, zeros_like(losses))
             valid = weights if valid is None else weights * cast(valid, weights.dtype)
         if sample_weight is not None:
-            losses = multiply(losses, _fitted(cast(convert_to_tensor(sample_weight), losses.dtype), losses))
+            losses = multiply(losses, _fitted(cast(as_tensor(sample_weight), losses.dtype), losses))
         if self.reduction == Reduction.NONE:
             return losses
         total: Tensor = reduce_sum(losses)
@@ -198,7 +201,7 @@ class OfFunction(Loss):
         """Return the losses of the examples."""
         if self.FUNCTION is not categorical_crossentropy:
             y_true, y_pred = matched(y_true, y_pred)
-        return convert_to_tensor(self.FUNCTION(y_true, y_pred, **self._arguments))
+        return as_tensor(self.FUNCTION(y_true, y_pred, **self._arguments))
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a loss."""
@@ -297,14 +300,14 @@ def serialize(loss: Loss | Callable[..., Any]) -> Any:
 
 def matched(y_true: TensorLike, y_pred: TensorLike) -> tuple[Any, Any]:
     """Both tensors with the same rank where one has an axis of length 1 more at its end; others as they are."""
-    if not (isinstance(y_true, Tensor) and isinstance(y_pred, Tensor)):
+    if not (isinstance(y_true, Tensor | RaggedTensor) and isinstance(y_pred, Tensor | RaggedTensor)):
         return y_true, y_pred
     ranks = y_true.shape.rank, y_pred.shape.rank
     if None not in ranks:
         if ranks[1] == ranks[0] + 1 and y_pred.shape[-1] == 1:  # type: ignore[operator]
-            y_pred = squeeze(y_pred, axis=[-1])
+            y_pred = without_last(y_pred)
         elif ranks[0] == ranks[1] + 1 and y_true.shape[-1] == 1:  # type: ignore[operator]
-            y_true = squeeze(y_true, axis=[-1])
+            y_true = without_last(y_true)
     return y_true, y_pred
 
 

@@ -16,6 +16,7 @@ from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor, current_trace, init_scope
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers.base import Layer
+from fastgraph.keras.ragged_rows import elements
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.elementwise import cast, multiply, ones_like
 from fastgraph.ops.movement import expand_dims, size, squeeze
@@ -237,11 +238,11 @@ class MeanMetricWrapper(Mean):
 
     def update_state(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:  # type: ignore[override]
         """Add a batch of predictions to the mean."""
-        return super().update_state(self._values(y_true, y_pred), sample_weight)
+        wanted, found, weights = elements(y_true, y_pred, sample_weight)
+        return super().update_state(self._values(wanted, found), weights)
 
     def _values(self, y_true: Any, y_pred: Any) -> Any:
-        y_true = cast(convert_to_tensor(y_true), self._dtype)
-        y_pred = cast(convert_to_tensor(y_pred), self._dtype)
+        y_true, y_pred = (cast(convert_to_tensor(y), self._dtype) for y in (y_true, y_pred))
         return self._fn(*same_rank(y_true, y_pred), **self._fn_kwargs)
 
     def get_config(self) -> dict[str, Any]:
@@ -267,7 +268,7 @@ def weighted(values: Any, weights: Any, dtype: DTypeLike, reduce: Callable[..., 
 
     Weights of fewer axes belong to the first ones; values are reduced along the rest where that cannot be broadcast.
     """
-    values = cast(convert_to_tensor(values), dtype)
+    values = cast(convert_to_tensor(getattr(values, "flat_values", values)), dtype)
     if weights is None:
         return values, None
     weights = cast(convert_to_tensor(weights), dtype)

@@ -137,3 +137,22 @@ def test_shapes_of_partitions() -> None:
             wrong()
     with pytest.raises(TypeError):
         Shape([3], [3])
+
+
+def test_specs_are_made_of_specs() -> None:
+    parts = [tf.experimental.RowPartition.from_row_splits([0, 2, 3])._type_spec]
+    spec = Shape.Spec(row_partitions=parts, static_inner_shape=[3, 4], dtype=tf.int64)
+    assert (spec.rank, spec.num_row_partitions, spec.inner_rank, spec.dtype) == (3, 1, 2, tf.int64)
+    shape = Shape([tf.experimental.RowPartition.from_row_splits([0, 2, 3])], [3, 4])
+    assert spec == shape._type_spec and spec.is_compatible_with(shape)
+    lengths = tf.function(lambda x: x.row_partitions[0].row_lengths(), input_signature=[spec])
+    assert lengths(shape).numpy().tolist() == [2, 1]
+    assert Shape.Spec([], tf.TensorShape(None), tf.int32).rank is None
+    for given, inner, dtype, error in (
+        (parts, [3], tf.int32, ValueError),
+        (parts, [3], tf.float32, ValueError),
+        (parts, [], tf.int64, ValueError),
+        ([3], [3], tf.int64, TypeError),
+    ):
+        with pytest.raises(error):
+            Shape.Spec(row_partitions=given, static_inner_shape=inner, dtype=dtype)
