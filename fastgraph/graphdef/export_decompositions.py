@@ -381,7 +381,6 @@ def expm(node: Node) -> list[Definition]:
 
 #: Ops that are written as several operations.
 SEVERAL = {
-    "expm": expm,
     "eye_dynamic": eye_dynamic,
     "sum_to_like": sum_to_like,
     "sum_to_shape": sum_to_like,

@@ -19,7 +19,7 @@ from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.structural_ops import backward_function
 from fastgraph.graphdef.export_calls import CALLS
-from fastgraph.graphdef.export_decompositions import SEVERAL, Parts
+from fastgraph.graphdef.export_decompositions import SEVERAL, Parts, expm
 from fastgraph.graphdef.export_kernels import KERNELS
 from fastgraph.graphdef.export_media import MEDIA
 from fastgraph.graphdef.export_records import RECORDS
@@ -387,6 +387,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "fill": _fill,
     "shape": _shape,
     "eager_py_func": _python,
+    "expm": expm,
     "swap_last": _swap_last,
     "split": _split,
     "strided_slice": _strided_slice,
