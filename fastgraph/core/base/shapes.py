@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, SupportsIndex, Union, overload
+from typing import Any, NoReturn, SupportsIndex, Union, overload
 
 import numpy as np
 
@@ -109,6 +109,13 @@ class Dimension:
         """Raise ValueError unless the two may be the same extent."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
+
+    def __truediv__(self, other: object, reflected: bool = False) -> NoReturn:
+        names = [f"'{type(each).__name__}'" for each in ((other, self) if reflected else (self, other))]
+        raise TypeError(f"unsupported operand type(s) for /: {' and '.join(names)}, please use // instead")
+
+    def __rtruediv__(self, other: object) -> NoReturn:
+        self.__truediv__(other, reflected=True)
 
     def merge_with(self, other: object) -> Dimension:
         """Return the one that is known. Raises ValueError where they differ."""
