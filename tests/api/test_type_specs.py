@@ -76,7 +76,7 @@ def test_parts_that_are_arrays_are_compared_element_by_element():
 
 def test_named_tuples_of_one_name_and_fields_are_of_one_class():
     def spec(name, fields, shape):
-        return Parts(collections.namedtuple(name, fields)(fg.TensorSpec(shape), fg.TensorSpec([])))  # noqa: PYI024
+        return Parts(collections.namedtuple(name, fields)(fg.TensorSpec(shape), fg.TensorSpec([])))
 
     one = spec("Pair", "a b", [2])
     assert one.is_compatible_with(spec("Pair", "a b", [None]))
