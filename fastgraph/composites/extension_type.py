@@ -122,7 +122,7 @@ def _annotations(cls: type) -> dict[str, Any]:
 def _with_defaults(cls: type[Any], for_spec: bool) -> list[inspect.Parameter]:
     """The constructor's parameters: one without a default after one with it has to be named, as all after it."""
     found: list[inspect.Parameter] = []
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     hints = {} if for_spec else _annotations(cls) | cls.__dict__.get("_fg_kept_types", {})
     for name in cls._fg_names():
         default = _NONE if for_spec else getattr(cls, name, _NONE)
@@ -177,7 +177,8 @@ def _check_class(cls: type[Any]) -> None:
 
 def _add_spec(cls: type[Any]) -> None:
     """Make `cls.Spec`, of the specs of its bases and what the class says of its own."""
-    bases = [vars(base).get("_fg_spec") or base.Spec for base in cls.__bases__ if isinstance(base, ExtensionTypeMeta)]
+    above: list[Any] = [base for base in cls.__bases__ if isinstance(base, ExtensionTypeMeta)]
+    bases = [vars(base).get("_fg_spec") or base.Spec for base in above]
     namespace: dict[str, Any] = {"value_type": cls, "__module__": cls.__module__}
     given = cls.__dict__.get("Spec")
     if given is not None:

@@ -172,7 +172,7 @@ def takes_in(general: object, special: object) -> bool:
     return bool(general == special)
 
 
-def _common(a: object, b: object) -> Any:
+def _common(a: Any, b: Any) -> Any:
     """The parts of the most special spec that two specs fit, or _NOTHING."""
     if isinstance(a, TensorShape) and isinstance(b, TensorShape):
         return shape_of(common_shape(a._dims, b._dims))
