@@ -132,7 +132,7 @@ class BatchableExtensionType(ExtensionType):
 
     _fg_of_the_house = True
     __batch_encoder__: ClassVar[Any] = ExtensionTypeBatchEncoder()
-    Spec: ClassVar[Any] = BatchableExtensionTypeSpec
+    _fg_spec: ClassVar[Any] = BatchableExtensionTypeSpec
 
 
 def _spec(leaf: Any) -> Any:

@@ -120,16 +120,16 @@ def _annotations(cls: type) -> dict[str, Any]:
 
 
 def _with_defaults(cls: type[Any], for_spec: bool) -> list[inspect.Parameter]:
-    """The constructor's parameters: after one with a default, those without have to be named."""
+    """The constructor's parameters: one without a default after one with it has to be named, as all after it."""
     found: list[inspect.Parameter] = []
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     hints = {} if for_spec else _annotations(cls) | cls.__dict__.get("_fg_kept_types", {})
     for name in cls._fg_names():
         default = _NONE if for_spec else getattr(cls, name, _NONE)
-        after = default is _NONE and any(p.default is not _NONE for p in found)
-        how = {"default": default, "annotation": hints.get(name, _NONE)}
-        found.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY if after else kind, **how))
-    return sorted(found, key=lambda p: p.kind)
+        if default is _NONE and any(p.default is not _NONE for p in found):
+            kind = inspect.Parameter.KEYWORD_ONLY
+        found.append(inspect.Parameter(name, kind, default=default, annotation=hints.get(name, _NONE)))
+    return found
 
 
 class ExtensionTypeMeta(abc.ABCMeta):
@@ -177,7 +177,8 @@ def _check_class(cls: type[Any]) -> None:
 
 def _add_spec(cls: type[Any]) -> None:
     """Make `cls.Spec`, of the specs of its bases and what the class says of its own."""
-    bases = [base.__dict__["Spec"] for base in cls.__bases__ if isinstance(base, ExtensionTypeMeta)]
+    above: list[Any] = [base for base in cls.__bases__ if isinstance(base, ExtensionTypeMeta)]
+    bases = [vars(base).get("_fg_spec") or base.Spec for base in above]
     namespace: dict[str, Any] = {"value_type": cls, "__module__": cls.__module__}
     given = cls.__dict__.get("Spec")
     if given is not None:
@@ -304,7 +305,8 @@ class ExtensionType(_Fields, CompositeTensor, metaclass=ExtensionTypeMeta):
 
     _fg_of_the_house = True
     _is_tensor = False
-    Spec: ClassVar[Any] = ExtensionTypeSpec
+    _fg_spec: ClassVar[Any] = ExtensionTypeSpec
+    Spec: ClassVar[Any]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise AssertionError(

@@ -31,7 +31,8 @@ class DeviceSpec:
         self._job = None if job is None else str(job)
         self._replica = None if replica is None else int(replica)
         self._task = None if task is None else int(task)
-        self._device_type = None if device_type is None else str(device_type).upper()
+        kind = None if device_type is None else str(device_type)
+        self._device_type = kind.upper() if kind in ("cpu", "gpu") else kind
         self._device_index = None if device_index is None else int(device_index)
 
     job = ReadOnly[str | None]("_job", "The name of the job.")
@@ -50,12 +51,12 @@ class DeviceSpec:
             name, *rest = word.split(":")
             if name == "job" and len(rest) == 1:
                 parts["job"] = rest[0]
-            elif name in ("replica", "task") and len(rest) == 1 and rest[0].isdigit():
+            elif name in ("replica", "task") and len(rest) == 1:
                 parts[name] = int(rest[0])
-            elif name == "device" and 1 <= len(rest) <= 2:
-                parts |= _device(*rest)
-            elif name.upper() in _KINDS and len(rest) <= 1:
-                parts |= _device(name, *rest)
+            elif (name == "device" and 1 <= len(rest) <= 2) or (name.upper() in _KINDS and len(rest) <= 1):
+                if "device_type" in parts:
+                    raise ValueError(f"Multiple device types are not allowed while parsing the device spec: {spec}.")
+                parts |= _device(*(rest if name == "device" else [name.upper(), *rest]))
             else:
                 raise ValueError(f"Unknown attribute '{name}' is encountered while parsing the device spec: '{spec}'.")
         return cls(**parts)

@@ -13,7 +13,7 @@ from fastgraph.composites import extension_type
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
-from fastgraph.core.base.type_specs import DenseSpec, TensorSpec, TypeSpec, takes_in
+from fastgraph.core.base.type_specs import DenseSpec, TensorSpec, TypeSpec
 from fastgraph.core.conversion import TensorLike
 
 #: The classes by the names that TensorFlow registers them under.
@@ -82,11 +82,6 @@ class BatchableTypeSpec(TypeSpec):
     """The base of specs whose values are batched and taken apart along a first axis, by `_batch` and `_unbatch`."""
 
     __slots__ = ()
-
-    @staticmethod
-    def _TypeSpec__is_compatible(a: object, b: object) -> bool:
-        """Return whether what one spec serializes to takes in another's: subclasses ask by this mangled name."""
-        return takes_in(a, b)
 
     def _batch(self, batch_size: int | None) -> TypeSpec:
         raise NotImplementedError(f"{type(self).__name__}._batch")

@@ -265,3 +265,8 @@ def test_truncated_kernels_give_the_numbers_of_eager_mode(dtype: str, n: int) ->
     for threads in (1, 2):
         with flags.override(tier="last", threads=threads):
             np.testing.assert_array_equal(fg.function(draw)(), draw())
+
+
+def test_of_no_trials_none_succeeds_whatever_the_probability():
+    numbers = R.stateless_binomial([2], [1, 2], [0.0, 5.0], [float("nan")] * 2, fg.float32).numpy()
+    assert numbers[0] == 0.0 and np.isnan(numbers[1])

@@ -108,14 +108,15 @@ def test_inner_functions_mean_what_their_callers_want() -> None:
         assert internal_ops.case_helper(fg.cond, pairs, lambda: fg.constant(9), False, None).numpy() == found
 
 
-def test_variables_in_structures_become_tensors_and_specs_take_one_another_in() -> None:
+def test_variables_in_structures_become_tensors_and_their_specs_are_compatible() -> None:
     v = fg.Variable([1.0, 2.0])
     kept = type_spec_names.convert_variables_to_tensors({"v": v, "n": 3})
     assert kept["n"] == 3 and not isinstance(kept["v"], fg.Variable) and kept["v"].numpy().tolist() == [1.0, 2.0]
     spec = type_spec_names.VariableSpec.from_value(v)
     assert (spec.shape, spec.dtype, spec.trainable, spec.value_type) == ([2], fg.float32, True, fg.Variable)
     wide = type_spec_names.VariableSpec([None])
-    assert wide.is_compatible_with(spec) and not spec.is_compatible_with(wide)
+    assert wide.is_compatible_with(spec) and spec.is_compatible_with(wide)
+    assert not spec.is_compatible_with(type_spec_names.VariableSpec([3]))
 
 
 def test_argspecs_of_own_functions_are_without_annotations() -> None:

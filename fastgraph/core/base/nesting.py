@@ -322,7 +322,7 @@ def _compare(a: Any, b: Any, check_types: bool, expand: bool) -> None:
     kinds = _kind(type(a)), _kind(type(b))
     if kinds == (_LEAF, _LEAF):
         if expand:
-            _compare_composites(a, b, check_types)
+            _compare_composites(a, b)
         return
     if _LEAF in kinds:
         container, leaf = (b, a) if kinds[0] == _LEAF else (a, b)
@@ -359,9 +359,9 @@ def _same_class(a: Any, b: Any, kind_a: int, kind_b: int) -> bool:
     return getattr(a, "__fg_like__", type(a)) is getattr(b, "__fg_like__", type(b))
 
 
-def _compare_composites(a: Any, b: Any, check_types: bool) -> None:
-    """Raise if one of two leaves is a composite and the other is not, or is one of another kind."""
-    specs = composite_spec(a), composite_spec(b)
+def _compare_composites(a: Any, b: Any) -> None:
+    """Raise if one of two leaves is a composite and the other is not, or if no spec takes in both."""
+    specs: Any = composite_spec(a), composite_spec(b)
     if specs == (None, None):
         return
     if None in specs:
@@ -369,8 +369,8 @@ def _compare_composites(a: Any, b: Any, check_types: bool) -> None:
         raise ValueError(
             f'Substructure "{_describe(container)}" is a sequence, while substructure "{_describe(leaf)}" is not'
         )
-    if check_types and type(specs[0]) is not type(specs[1]):
-        raise TypeError(f"Incompatible CompositeTensor TypeSpecs: {_describe(specs[0])} vs. {_describe(specs[1])}")
+    if specs[0] != specs[1] and specs[0].most_specific_common_supertype([specs[1]]) is None:
+        raise ValueError(f"Incompatible CompositeTensor TypeSpecs: {_describe(specs[0])} vs. {_describe(specs[1])}")
 
 
 def _dots(structure: Any) -> str:

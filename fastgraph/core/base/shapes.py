@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, SupportsIndex, Union, overload
+from typing import Any, NoReturn, SupportsIndex, Union, overload
 
 import numpy as np
 
@@ -110,10 +110,21 @@ class Dimension:
         if not self.is_compatible_with(other):
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
 
+    def __truediv__(self, other: object) -> NoReturn:
+        _no_quotient(self, other)
+
+    def __rtruediv__(self, other: object) -> NoReturn:
+        _no_quotient(other, self)
+
     def merge_with(self, other: object) -> Dimension:
         """Return the one that is known. Raises ValueError where they differ."""
         self.assert_is_compatible_with(other)
         return Dimension(other if self.value is None else self)
+
+
+def _no_quotient(a: object, b: object) -> NoReturn:
+    names = f"'{type(a).__name__}' and '{type(b).__name__}'"
+    raise TypeError(f"unsupported operand type(s) for /: {names}, please use // instead")
 
 
 def _of_dimensions(name: str, wrap: Callable[[Any], Any], reflected: bool = False) -> Callable[..., Any]:

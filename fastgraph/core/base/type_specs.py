@@ -59,9 +59,9 @@ class TypeSpec(CompositeSpec):
         return self
 
     def is_compatible_with(self, spec_or_value: object) -> bool:
-        """Return whether a value (or every value of a spec) can stand where this spec is wanted."""
+        """Return whether a value, or one of a spec, may be of this spec: shapes do not exclude each other."""
         spec = spec_or_value if isinstance(spec_or_value, TypeSpec) else getattr(spec_or_value, "_type_spec", None)
-        return type(spec) is type(self) and takes_in(self._serialize(), spec._serialize())
+        return type(spec) is type(self) and self.__is_compatible(self._serialize(), spec._serialize())
 
     def is_subtype_of(self, other: TypeSpec) -> bool:
         """Return whether every value of this spec is one of `other`."""
@@ -103,7 +103,13 @@ class TypeSpec(CompositeSpec):
         return self.from_tensors(placeholder_context.tensors)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._serialize() == other._serialize()
+        if type(other) is not type(self):
+            return False
+        mine, theirs = self._serialize(), other._serialize()
+        try:
+            return mine == theirs
+        except ValueError:  # arrays among the parts
+            return bool(self.__make_cmp_key(mine) == self.__make_cmp_key(theirs))
 
     def __hash__(self) -> int:
         return hash((type(self), self.__make_cmp_key(self._serialize())))
@@ -126,10 +132,10 @@ class TypeSpec(CompositeSpec):
     @staticmethod
     def __is_compatible(a: Any, b: Any) -> bool:
         """Return whether a value may be of both specs, given parts of each: shapes that do not exclude each other."""
+        if isinstance(a, (tuple, list)):
+            return same_sequences(a, b) and all(map(TypeSpec.__is_compatible, a, b))
         if type(a) is not type(b):
             return False
-        if isinstance(a, (tuple, list)):
-            return len(a) == len(b) and all(map(TypeSpec.__is_compatible, a, b))
         if isinstance(a, Mapping):
             return a.keys() == b.keys() and all(TypeSpec.__is_compatible(a[key], b[key]) for key in a)
         if isinstance(a, (TensorShape, TypeSpec)):
@@ -146,6 +152,13 @@ class TypeSpec(CompositeSpec):
 _NOTHING = object()
 
 
+def same_sequences(a: Any, b: Any) -> bool:
+    """Return whether two are of one class and length; named tuples of one name and fields count as of one class."""
+    if hasattr(a, "_fields") and hasattr(b, "_fields"):
+        return type(a).__name__ == type(b).__name__ and bool(a._fields == b._fields)
+    return type(a) is type(b) and len(a) == len(b)
+
+
 def takes_in(general: object, special: object) -> bool:
     """Return whether the parts of one spec take in those of another: shapes may be wider, all else must be equal."""
     if isinstance(general, TensorShape) and isinstance(special, TensorShape):
@@ -159,14 +172,16 @@ def takes_in(general: object, special: object) -> bool:
     return bool(general == special)
 
 
-def _common(a: object, b: object) -> Any:
+def _common(a: Any, b: Any) -> Any:
     """The parts of the most special spec that two specs fit, or _NOTHING."""
     if isinstance(a, TensorShape) and isinstance(b, TensorShape):
         return shape_of(common_shape(a._dims, b._dims))
     if isinstance(a, TypeSpec) and isinstance(b, TypeSpec):
         found = a.most_specific_common_supertype([b])
         return _NOTHING if found is None else found
-    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)) and len(a) == len(b):
+    if isinstance(a, (tuple, list)):
+        if not same_sequences(a, b):
+            return _NOTHING
         parts = tuple(map(_common, a, b))
         if any(part is _NOTHING for part in parts):
             return _NOTHING
@@ -328,14 +343,13 @@ class TensorSpec(DenseSpec):
         )
 
     def most_specific_common_supertype(self, others: Sequence[Any]) -> TensorSpec | None:
-        """Return the most special TensorSpec that this one and all `others` fit; the name stays if all have it."""
-        dims, name = self._shape._dims, self._name
+        """Return the most special TensorSpec that this one and all `others` fit, which are of one name and dtype."""
+        dims = self._shape._dims
         for other in others:
-            if not isinstance(other, TensorSpec) or other._dtype is not self._dtype:
+            if not isinstance(other, TensorSpec) or (other._dtype, other._name) != (self._dtype, self._name):
                 return None
             dims = common_shape(dims, other._shape._dims)
-            name = name if name == other._name else None
-        return TensorSpec(shape_of(dims), self._dtype, name)
+        return TensorSpec(shape_of(dims), self._dtype, self._name)
 
     def __eq__(self, other: object) -> bool:
         return (

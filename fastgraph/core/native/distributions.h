@@ -102,8 +102,9 @@ static inline double fg_stirling_tail(double k) {
 }
 
 static double fg_binomial(const uint64_t *state, int64_t output, double count, double probability) {
+    if (count <= 0) return 0; /* whatever the probability */
     if (isnan(count) || isnan(probability)) return NAN;
-    if (!(count > 0) || !(probability > 0)) return 0;
+    if (!(probability > 0)) return 0;
     if (probability >= 1) return count;
     const int turned = probability > 0.5;
     const double p = turned ? 1 - probability : probability;

@@ -112,7 +112,10 @@ cdef class Tape(Records):
                 last = max(last, min(self.born[number], self.n_records) - 1)
                 seed = seeds[i]
                 if seed is None:
-                    seed = _ones_like(_tensor_of(targets[i]))
+                    seed = _tensor_of(targets[i])
+                    if not seed.dtype.is_numeric:  # strings have no ones
+                        continue
+                    seed = _ones_like(seed)
                 cotangents[number] = (
                     seed if cotangents[number] is None else _accumulate(cotangents[number], seed))
             self._mark(live, first, last)

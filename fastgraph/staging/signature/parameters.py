@@ -302,7 +302,8 @@ def _fit_spec(spec: Any, value: Any) -> Any:
         items = [_fit_spec(*pair) for pair in zip(spec, value, strict=True)]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     if not isinstance(spec, TensorSpec):
-        if spec.is_compatible_with(value):
+        own = getattr(value, "_type_spec", value)
+        if isinstance(own, TypeSpec) and own.is_subtype_of(spec):
             return value
         raise TypeError(f"{value!r} is no {spec!r}")
     if isinstance(value, TensorSpec):
