@@ -14,9 +14,10 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype, int64, string
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.native.array_kernels import StringNumbers
+from fastgraph.core.native.array_kernels import StringNumbers, places
 from fastgraph.errors import FailedPreconditionError
 from fastgraph.ops.families import Array, custom, invalid, shape_text
+from fastgraph.ops.strings import parts_of
 
 _REASON = "its table is a Python dict"
 _numbers = itertools.count()
@@ -61,6 +62,10 @@ class _Strings(NamedTuple):
     n: int
     numbers: StringNumbers
     values: Array
+
+    def found(self, at: Array, default: Array) -> Array:
+        """Return the values of keys by their numbers, `default` where that is -1."""
+        return np.where(at < 0, default.astype(self.values.dtype), self.values[at])
 
 
 def _index(table: Table) -> _Range | _Strings | None:
@@ -108,8 +113,7 @@ def _found(keys: Array, default: Array, table: Table) -> Any:
         raise invalid(f"Expected shape {' or '.join(wanted)} for default value, got {shape_text(default.shape)}")
     index = _index(table) if not size and not default.ndim and table.is_fixed and entries else None
     if isinstance(index, _Strings):
-        at = index.numbers.numbers(np.ascontiguousarray(keys), False).reshape(keys.shape)
-        return np.where(at < 0, default.astype(kind), index.values[at])
+        return index.found(index.numbers.numbers(np.ascontiguousarray(keys), False).reshape(keys.shape), default)
     if index is not None and index.values.size:
         at = keys.astype(np.int64) - index.first
         within = (at >= 0) & (at < index.values.size)
@@ -151,6 +155,34 @@ _FIND: dict[str, Any] = dict(
 def table_find_p(keys: Array, default: Array, *, table: Table) -> Any:
     """The value of each key in a table that does not change, `default` of those that are not in it. -> v[*s, *t]."""
     return _found(keys, default, table)
+
+
+def _infer_parts_found(input: Aval, sep: Aval, default: Aval, *, table: Table) -> tuple[Aval, Aval, Aval]:
+    return Aval(int64, (None, 2)), Aval(table.dtype, (None,)), Aval(int64, (2,))
+
+
+@custom(
+    infer=_infer_parts_found,
+    groups=("string", "string", "Tout"),
+    n_outputs=3,
+    step="dynamic",
+    samples=lambda: [
+        ((np.array([b"a z b", b"", b"a"], object), np.array(sep, object), np.array(-1)), {"table": _sample_table()})
+        for sep in (b"", b" ")
+    ],
+    reason=_REASON,
+)
+def string_split_find_p(input: Array, sep: Array, default: Array, *, table: Table) -> Any:
+    """`string_split_v2` of all parts, and `table_find` of them in a table of numbers; the parts become no strings.
+
+    string[n], string[], v[] -> i64[m, 2], v[m], i64[2].
+    """
+    index = _index(table) if table.entries and input.ndim == 1 else None
+    if not isinstance(index, _Strings):
+        where, parts, shape = parts_of(input, sep.item())
+        return where, _found(parts, default, table), shape
+    at, lengths = index.numbers.of_parts(np.ascontiguousarray(input), sep.item())
+    return places(lengths), index.found(at, default), np.array([len(lengths), lengths.max(initial=0)], np.int64)
 
 
 @custom(**_FIND, effect="host")

@@ -435,7 +435,7 @@ def substr(input: TensorLike, pos: TensorLike, len: TensorLike, unit: str = "BYT
 # ---- splitting ------------------------------------------------------------------------------------------------------
 
 
-def _parts(words: Array, split: Callable[[bytes], list[bytes]] | bytes | None) -> tuple[Any, Any, Any]:
+def parts_of(words: Array, split: Callable[[bytes], list[bytes]] | bytes | None) -> tuple[Any, Any, Any]:
     """Split each string, between bytes or (None) at every byte: as indices, values and shape of a sparse matrix."""
     if words.ndim != 1:
         raise invalid(f"input must be a vector, got shape: {shape_text(words.shape)}")
@@ -490,7 +490,7 @@ def string_split_p(input: Array, delimiter: Array, *, skip_empty: bool) -> Any:
             word = word.replace(bytes([cut]), cuts[:1])
         return [part for part in word.split(cuts[:1]) if part or not skip_empty]
 
-    return _parts(input, split if cuts else None)
+    return parts_of(input, split if cuts else None)
 
 
 @custom(
@@ -513,9 +513,9 @@ def string_split_v2_p(input: Array, sep: Array, *, maxsplit: int) -> Any:
     """
     between: bytes = np.asarray(sep).item()
     if maxsplit < 0:
-        return _parts(input, between)
+        return parts_of(input, between)
     if between and maxsplit > 0:
-        return _parts(input, operator.methodcaller("split", between or None, maxsplit))
+        return parts_of(input, operator.methodcaller("split", between or None, maxsplit))
 
     def split(word: bytes) -> list[bytes]:
         if maxsplit == 0:
@@ -524,7 +524,7 @@ def string_split_v2_p(input: Array, sep: Array, *, maxsplit: int) -> Any:
         # After so many parts comes what is left, which may be nothing.
         return [*found, b""] if len(found) == maxsplit else found
 
-    return _parts(input, split)
+    return parts_of(input, split)
 
 
 # ---- tensors in text ------------------------------------------------------------------------------------------------

@@ -105,5 +105,10 @@ class StringNumbers:
     def numbers(self, words: np.ndarray[Any, Any], add: bool) -> np.ndarray[Any, Any]:
         """Return the number of each string; new ones get the next ones, or, without `add`, -1."""
 
+    def of_parts(
+        self, words: np.ndarray[Any, Any], between: bytes
+    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Return the number of each part of strings, -1 of those that are not known, and how many parts each has."""
+
     def words(self) -> np.ndarray[Any, Any]:
         """Return the strings, by their numbers."""

@@ -104,6 +104,35 @@ cdef class _Parts:
         return found
 
 
+cdef inline int64_t _next_part(
+    const char** at, const char* end, const char* cut, int64_t width, const char** begin
+) noexcept nogil:
+    """The bytes of a string's next part, which starts at `begin`; -1: there is none. Cut at white space where the
+    separator has no width. `at` moves on, to NULL behind the last part of what separators cut.
+    """
+    cdef const char* p = at[0]
+    if width == 0:
+        while p < end and _is_space(p[0]):
+            p += 1
+        if p == end:
+            return -1
+        begin[0] = p
+        while p < end and not _is_space(p[0]):
+            p += 1
+        at[0] = p
+        return p - begin[0]
+    if p == NULL:
+        return -1
+    begin[0] = p
+    while p + width <= end and (p[0] != cut[0] or memcmp(p, cut, width)):
+        p += 1
+    if p + width > end:
+        at[0] = NULL
+        return end - begin[0]
+    at[0] = p + width
+    return p - begin[0]
+
+
 def split(cnp.ndarray words not None, bytes between not None) -> tuple:
     """All parts of strings between separators, between white space where that is empty: which (row, column) they are,
     the parts, and how many each string has. string[n] -> i64[m, 2], string[m], i64[n].
@@ -112,6 +141,7 @@ def split(cnp.ndarray words not None, bytes between not None) -> tuple:
     cdef int64_t i, n = cnp.PyArray_SIZE(words), width = len(between), before
     cdef cnp.ndarray counts = np.empty(n, np.int64)
     cdef int64_t* count = <int64_t*>cnp.PyArray_DATA(counts)
+    cdef int64_t size
     cdef const char* p
     cdef const char* end
     cdef const char* begin
@@ -121,26 +151,8 @@ def split(cnp.ndarray words not None, bytes between not None) -> tuple:
         before = parts.n
         p = PyBytes_AS_STRING(<object>items[i])
         end = p + PyBytes_GET_SIZE(<object>items[i])
-        if width == 0:
-            while True:
-                while p < end and _is_space(p[0]):
-                    p += 1
-                if p == end:
-                    break
-                begin = p
-                while p < end and not _is_space(p[0]):
-                    p += 1
-                parts.add(begin, p - begin)
-        else:
-            while True:
-                begin = p
-                while p + width <= end and (p[0] != cut[0] or memcmp(p, cut, width)):
-                    p += 1
-                if p + width > end:
-                    parts.add(begin, end - begin)
-                    break
-                parts.add(begin, p - begin)
-                p += width
+        while (size := _next_part(&p, end, cut, width, &begin)) >= 0:
+            parts.add(begin, size)
         count[i] = parts.n - before
     return places(counts), parts.whole(), counts
 

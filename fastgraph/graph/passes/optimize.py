@@ -23,6 +23,7 @@ from fastgraph.graph.passes.iteration_sums import shape_of_rows, sum_at_once
 from fastgraph.graph.passes.loop_accumulators import accumulate
 from fastgraph.graph.passes.loop_duplicates import merge_duplicates
 from fastgraph.graph.passes.loop_invariants import hoist, move_out
+from fastgraph.graph.passes.part_lookups import InOne, lookups_of_parts
 from fastgraph.graph.passes.rewriter import Application, Rebuild, Row, Rule, compile_row, exactly
 from fastgraph.graph.passes.scalar_replacement import take_apart
 from fastgraph.graph.passes.transposed_reductions import reduces_transposed, sunk
@@ -571,6 +572,16 @@ def reduced_in_place(graph: Graph) -> Graph:
     return pruning.prune(Rebuild(graph, rules={"transpose": [_transpose], "*": [sunk]}, intern=True).run())
 
 
+def looked_up(graph: Graph) -> Graph:
+    """Let parts of strings that are only looked up be no strings."""
+    if "fuse" not in flags.get("passes"):
+        return graph
+    if _has_subgraphs(graph):
+        graph = _with_subgraphs(ir.copy(graph)[0], looked_up)
+    pairs = lookups_of_parts(graph)
+    return InOne(graph, pairs).run() if pairs else graph
+
+
 def moved_out(graph: Graph) -> Graph:
     """Let loops compute nothing anew of values that stay, where it is much: what ops were replaced by, too."""
     made = move_out(graph) if "algebra" in flags.get("passes") and _has_subgraphs(graph) else graph
@@ -602,6 +613,7 @@ PASSES: tuple[Pass, ...] = (
     summed,
     accumulated,
     merged,
+    looked_up,
     prune,
 )
 
