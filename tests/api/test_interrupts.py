@@ -48,7 +48,6 @@ def test_ctrl_c_comes_after_the_import() -> None:
     ("module", "call"),
     [
         ("logging", "tf.get_logger().name"),
-        ("scipy.fft", "tf.signal.dct([1.0, 2.0])"),
         ("scipy.special", "tf.math.bessel_i0(1.0)"),
     ],
 )

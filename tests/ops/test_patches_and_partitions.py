@@ -29,7 +29,7 @@ def check(function: Callable[..., Any], x: Any, wanted: Any, tolerance: float = 
 
 def slopes(function: Callable[..., Any], x: Any) -> tuple[Any, Any]:
     """The gradients of sum f**2 and of the sum of that gradient's squares."""
-    x = tf.constant(x)
+    x = tf.convert_to_tensor(x)
     with tf.GradientTape() as outer:
         outer.watch(x)
         with tf.GradientTape() as tape:

@@ -88,7 +88,7 @@ def test_outside_the_domain_as_tensorflow(name: str, wanted: list[float]) -> Non
 
 def slopes(function: Callable[..., Any], *values: Any, order: int = 1) -> list[Any]:
     """The gradients of the sum by each value; of order 2 the gradient of the first gradient."""
-    inputs = [tf.constant(v) for v in values]
+    inputs = [tf.convert_to_tensor(v) for v in values]
     with tf.GradientTape(persistent=True) as outer:
         outer.watch(inputs)
         with tf.GradientTape() as tape:
@@ -212,7 +212,7 @@ def test_gradients_of_incomplete_gamma(sign: int) -> None:
 
 def test_second_order_of_incomplete_gamma_by_x() -> None:
     a, x = np.array([0.7, 2.5, 9.0]), np.array([0.4, 3.0, 7.0])
-    x_tensor = tf.constant(x)
+    x_tensor = tf.convert_to_tensor(x)
     with tf.GradientTape() as outer:
         outer.watch(x_tensor)
         with tf.GradientTape() as tape:
