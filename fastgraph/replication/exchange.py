@@ -1,7 +1,7 @@
 """Sums of arrays over two processes: each sends the other all that it has, and adds up what comes.
 
 Rule: as many bytes leave a process as in any other way, at once instead of half of them after the other half, so there
-is one latency. A sum of two is the same in either order, so both have the same bits.
+is one latency. Both add up in the same order: a sum of two NaN is the first of them.
 """
 
 from __future__ import annotations
@@ -14,16 +14,25 @@ PIECE = 1 << 20  #: Bytes that are added up at once: while one piece is, the nex
 _TAG = 7707
 
 
+@np.errstate(all="ignore")  # as MPI adds up
+def _add(rank: int, own: np.ndarray, theirs: np.ndarray, total: np.ndarray) -> None:
+    """Write the sum of both. t[n]."""
+    if rank:
+        np.add(theirs, own, total)
+    else:
+        np.add(own, theirs, total)
+
+
 class Exchange:
     """A sum over two processes that is under way; `own`, what it is made of, has to stay until the end.
 
     own, total: t[n], and where the sum is written, which is all there is to it once `Test` has been true.
     """
 
-    __slots__ = ("_comes", "_leaves")
+    __slots__ = ("_comes", "_leaves", "_rank")
 
     def __init__(self, comm: Any, own: np.ndarray, total: np.ndarray) -> None:
-        other = 1 - comm.rank
+        self._rank, other = comm.rank, 1 - comm.rank
         step = max(1, PIECE // own.itemsize)
         pieces = [(own[at : at + step], total[at : at + step]) for at in range(0, own.size, step)]
         self._comes = [(mine, its, comm.Irecv(its, other, _TAG)) for mine, its in pieces]
@@ -37,7 +46,7 @@ class Exchange:
             mine, its, request = comes[-1]
             if not request.Test():
                 return False
-            np.add(mine, its, its)
+            _add(self._rank, mine, its, its)
             comes.pop()
         while leaves:
             if not leaves[-1].Test():
@@ -57,7 +66,7 @@ class PreparedExchange:
     def __init__(self, comm: Any, own: np.ndarray, total: np.ndarray) -> None:
         other, theirs = 1 - comm.rank, np.empty_like(own)
         self._comes, self._leaves = comm.Recv_init(theirs, other, _TAG), comm.Send_init(own, other, _TAG)
-        self._operands = own, theirs, total
+        self._operands = comm.rank, own, theirs, total
 
     def Start(self) -> None:
         """Begin."""
@@ -68,5 +77,5 @@ class PreparedExchange:
         """Return whether all has come and has left; then it is added up."""
         if not (self._comes.Test() and self._leaves.Test()):
             return False
-        np.add(*self._operands)
+        _add(*self._operands)
         return True

@@ -67,6 +67,16 @@ for size in (0, 1, 511, 513, 8191, 8193, (1 << 18) - 1, 1 << 18, (1 << 19) + 3):
                     np.testing.assert_array_equal(total, (array * factor)[::2].astype(array.dtype))
                     everywhere(total if size < 9000 else total.reshape(-1)[:99])
 
+# NaN and what has no sum: nothing is raised, and two processes have the same bits.
+for size in (600, (1 << 18) + 3):
+    for _ in range(2):
+        with np.errstate(all="raise"):
+            array = np.resize(np.float32([np.inf, np.nan, 3e38, 0.0]) * np.float32(-1) ** rank, size)
+            (total,) = link.all_reduce([array])
+        assert np.isnan(total[:2]).all()
+        if n == 2:
+            everywhere(total.reshape(-1)[:601])
+
 # Gradients as bfloat16: optimizers' alone, unless a sum is told so.
 gradients = [np.random.RandomState(i).randn(37).astype("float32") for i in range(n)]
 exact = sum(gradients)

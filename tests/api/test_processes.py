@@ -97,7 +97,7 @@ def test_values_of_processes_are_brought_together() -> None:
 
 
 @needs_mpi
-@pytest.mark.parametrize("size", [3])
+@pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.slow
 def test_what_is_brought_together_is_whole_and_the_same_everywhere(size: int, tmp_path: Path) -> None:
     program = str(Path(__file__).with_name("process_program.py"))

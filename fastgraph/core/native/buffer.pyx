@@ -107,16 +107,17 @@ cdef extern from * nogil:
         free(p);
     }
     /* Give a free Block's whole huge pages to the memory at `to`, as many as fit, the rest to the system: bytes given.
-       A page that the system gives anew has to be cleared, and on a virtual machine perhaps be had from its host. */
+       A page that the system gives anew has to be cleared, and on a virtual machine perhaps be had from its host. One by
+       one, since one is never of two mappings: Linux before 6.17 does not move several at once, as a Block of others'
+       pages is, but has unmapped what was there by then. Where there are too many mappings, all is left as it was. */
     static int64_t fg_move_pages(char *to, int64_t room, void *from, int64_t bytes) {
         int64_t moved = 0;
     #if FG_MAPS
-        moved = (bytes < room ? bytes : room) / FG_PAGE * FG_PAGE;
-        if (moved && mremap(from, (size_t)moved, (size_t)moved, MREMAP_MAYMOVE | MREMAP_FIXED, to) != (void *)to) {
-            munmap(from, (size_t)bytes);
-            return 0;
-        }
-        if (moved < bytes) munmap((char *)from + moved, (size_t)(bytes - moved));
+        char *begin = (char *)from;
+        while (moved + FG_PAGE <= bytes && moved + FG_PAGE <= room
+               && mremap(begin + moved, (size_t)FG_PAGE, (size_t)FG_PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, to + moved)
+                  == (void *)(to + moved)) moved += FG_PAGE;
+        if (moved < bytes) munmap(begin + moved, (size_t)(bytes - moved));
     #endif
         return moved;
     }
