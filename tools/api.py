@@ -48,6 +48,15 @@ raises NotBuiltError, which says what to use.
 | namespace | names | missing | which | why |
 |---|---|---|---|---|
 """
+OF_KERAS = """
+# The names of Keras 2
+
+Of the {} names of tf.keras, {} are there. Every other one raises NotBuiltError too, which says what to use, or how to
+get Keras 3.
+
+| namespace | names | missing | which | why |
+|---|---|---|---|---|
+"""
 
 
 def counted() -> dict[str, list[tuple[str, int]]]:
@@ -77,19 +86,20 @@ REASONS = {
     "data.experimental.enable_debug_mode": "datasets' functions are always graphs",
     "data.experimental.get_model_proto": "TensorFlow's own tuning of datasets",
     "data.experimental.make_saveable_from_iterator": "deprecated there", "debugging": "TensorFlow's own debugger",
-    "experimental.StructuredTensor": "not yet",
     "experimental.enable_strict_mode": "nothing is deprecated here",
     "experimental.register_filesystem_plugin": "compiled against TensorFlow's C++",
     **dict.fromkeys(("load_library", "load_op_library", "sysconfig"), "compiled against TensorFlow's C++"),
-    **dict.fromkeys(("RegisterGradient", "no_gradient", "train.Coordinator"), "of TensorFlow 1's graphs and sessions"),
+    **dict.fromkeys(("RegisterGradient", "no_gradient"), "of TensorFlow 1's graphs and sessions"),
     **dict.fromkeys(("check_pinned", "conv2d_backprop_filter_v2", "conv2d_backprop_input_v2"), "for GPUs alone there"),
     **dict.fromkeys(("train", "test", "nondifferentiable_batch_function"), "several processes"),
     **dict.fromkeys(("image.decode_jxl", "io.decode_jxl"), "no reader of JPEG XL in Pillow"),
     **dict.fromkeys(("io.decode_proto", "io.encode_proto"), "descriptors of messages"),
     "image.generate_bounding_box_proposals": "for GPUs alone there",
-    "random_index_shuffle": "random.experimental.index_shuffle is it",
     **dict.fromkeys(("nn", "random"), "a sampler that learns while it runs"),
     **dict.fromkeys(("nn.RNNCellDeviceWrapper", "nn.RNNCellDropoutWrapper", "nn.RNNCellResidualWrapper"), "keras"),
+    "keras": "Keras 3's", "keras.dtensor": "several devices as one", "keras.estimator": "deprecated there",
+    "keras.optimizers": "deprecated there", "keras.preprocessing.text": "deprecated there",
+    "keras.utils.legacy": "deprecated there",
 }  # fmt: skip
 
 
@@ -100,11 +110,11 @@ def reason(full: str) -> str:
     return REASONS[full]
 
 
-def exported() -> str:
+def exported(head: str, of_keras: bool) -> str:
     """Return the table of TensorFlow's exported names: how many are there, and which are not."""
     rows, total = [], [0, 0]
     for space, names in namespaces.tensorflow_names().items():
-        if space == "keras" or space.startswith("keras."):
+        if (space.partition(".")[0] == "keras") != of_keras:
             continue
         missing = [name for name in sorted(names) if not is_there(f"tf.{space}".rstrip("."), name)]
         total = [total[0] + len(names), total[1] + len(names) - len(missing)]
@@ -114,7 +124,7 @@ def exported() -> str:
         for why, group in by_reason.items():
             shown = f"`tf.{space}`".replace(".`", "`")
             rows.append(f"| {shown} | {len(names)} | {len(group)} | {', '.join(group)} | {why} |")
-    return EXPORTED.format(*total) + "\n".join(rows) + "\n"
+    return head.format(*total) + "\n".join(rows) + "\n"
 
 
 def is_there(space: str, name: str) -> bool:
@@ -140,7 +150,7 @@ def page() -> str:
         text = ", ".join(f"{name} {uses}" for name, uses in missing)
         rows.append(f"| `{space}` | {numbers[0]} | {numbers[1]} | {numbers[3]} of {numbers[2]} | {text} |")
     rows.append(f"| all | {total[0]} | {total[1]} | {total[3]} of {total[2]} | |")
-    return HEAD.format(often=OFTEN) + "\n".join(rows) + "\n" + exported()
+    return HEAD.format(often=OFTEN) + "\n".join(rows) + "\n" + exported(EXPORTED, False) + exported(OF_KERAS, True)
 
 
 if __name__ == "__main__":

@@ -222,6 +222,9 @@ def _names_in(namespace: str) -> list[str]:
     """Return the public names directly in `namespace`, submodules among them."""
     prefix = f"{namespace}." if namespace else ""
     every = [*built_names(), *NAMESPACES, *FILES]
+    if namespace == "raw_ops":
+        raw_ops: Any = imported(f"{ROOT}.graphdef.raw_ops")
+        every += [joined(namespace, name) for name in raw_ops.names()]
     return sorted({full[len(prefix) :] for full in every if full.startswith(prefix) and "." not in full[len(prefix) :]})
 
 

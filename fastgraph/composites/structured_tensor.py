@@ -23,6 +23,7 @@ from fastgraph.composites.ragged_tensor import RaggedTensor, RaggedTensorSpec, l
 from fastgraph.composites.row_partition import RowPartition
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32, int64
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import TensorLike
@@ -70,6 +71,7 @@ def _of_row(spec: Any) -> Any:
     return TensorSpec(spec.shape, spec.dtype) if isinstance(spec, RaggedTensorSpec) and spec.ragged_rank < 1 else spec
 
 
+@without({"str": "FieldName"})
 class StructuredTensor(BatchableExtensionType):
     """Structures of one kind: a scalar, a vector, ... of them, as one tensor for each field.
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from fastgraph import errors
 from fastgraph.core.base.dtype import string
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
@@ -29,6 +30,7 @@ from fastgraph.state.variable import Variable
 _REASON = "it reads or writes a file"
 
 
+@without({"next(file)": "next"})
 class GFile:
     """A file that is opened when it is first used. Source: tf.io.gfile.GFile.
 

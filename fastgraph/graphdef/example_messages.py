@@ -13,6 +13,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+from fastgraph.core.base.missing_methods import without
 from fastgraph.graphdef.message_types import KINDS, Field
 from fastgraph.graphdef.messages import Message, MessageMap, Messages, kind_of
 
@@ -208,6 +209,7 @@ def _message(kind: type[Message], value: Any) -> Any:
     return value.__deepcopy__()
 
 
+@without({"a dict for the field": "FeatureEntry FeatureListEntry"})
 class ExampleMessage(Message):
     """A message that users fill in."""
 

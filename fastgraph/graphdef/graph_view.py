@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fastgraph.core.base import nesting
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.devices import device
 from fastgraph.core.name_scopes import current_scope, name_scope
@@ -33,6 +34,13 @@ if TYPE_CHECKING:
 _TENSOR_NAME = re.compile(r"(.+):(\d+)\Z")
 
 
+@without(
+    {
+        "the ops in tf.raw_ops": "experimental_set_type",
+        "tf.import_graph_def": "from_node_def",
+        "node_def": "op_def",
+    }
+)
 class Operation(ir.OperationView):
     """One operation of a graph. Source: tf.Operation."""
 
@@ -145,6 +153,23 @@ class Elements:
                 self.maker[value] = definition.name
 
 
+@without(
+    {
+        "`del`, as for any object": "Dismantle",
+        "get_operations()": "new_operations",
+        "get_operations(), and len() of it": "num_operations",
+        "add_to_collection": "add_to_collections",
+        "tf.device": "colocate_with",
+        "names of Variables": "container",
+        "as_default() in each thread": "switch_to_thread_local",
+        "the ops in tf.raw_ops": "create_op op_def_for_type",
+        "tf.custom_gradient": "gradient_override_map",
+        "as_graph_def().versions": "graph_def_versions",
+        "tf.function": "get",
+        "arguments of a tf.function": "prevent_feeding",
+        "results of a tf.function": "prevent_fetching",
+    }
+)
 class Graph:
     """A graph: its operations and tensors, and what it is as the default graph. Source: tf.Graph.
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fastgraph.core.base.gc_pause import resting
+from fastgraph.core.base.missing_methods import without
 from fastgraph.graphdef.message_types import FIELDS, KINDS, Descriptor, Enum, Field
 from fastgraph.graphdef.wire_format import opened_message, parsed, serialized
 
@@ -53,6 +54,13 @@ class MessageMap(dict[Any, Any]):
         return self[key]
 
 
+@without(
+    {
+        "fields: no extensions are read": "ClearExtension HasExtension Extensions",
+        "SerializeToString: what is unknown is not kept": "UnknownFields DiscardUnknownFields",
+        "IsInitialized": "FindInitializationErrors",
+    }
+)
 class Message:
     """A message. `_fields` are those of its type by name, in the order of their numbers.
 

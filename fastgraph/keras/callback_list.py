@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fastgraph.core.base.missing_methods import without
 from fastgraph.keras.progress import Progbar
 
 if TYPE_CHECKING:
@@ -100,6 +101,14 @@ def numbers(logs: Logs) -> dict[str, Any]:
     return found
 
 
+@without(
+    {
+        "`callbacks`, or fit(callbacks=[...]), which calls them": "append make_logs on_batch_begin on_batch_end "
+        "on_predict_batch_begin on_predict_batch_end on_predict_begin on_predict_end on_test_batch_begin "
+        "on_test_batch_end on_test_begin on_test_end on_train_batch_begin on_train_batch_end on_train_begin "
+        "on_train_end set_model set_params"
+    }
+)
 class CallbackList:
     """Several callbacks as one. Hooks of steps are called for callbacks that have them; nobody else pays for them."""
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.base.logger import get_logger
+from fastgraph.core.base.missing_methods import without
 from fastgraph.keras.callback_list import Callback, CallbackList, History, Logs, ProgbarLogger
 from fastgraph.saving.checkpoint import Checkpoint
 from fastgraph.saving.checkpoint_state import checkpoint_exists
@@ -101,6 +102,7 @@ class _Watching(Callback):
         return bool(self.monitor_op(value - self.min_delta, than))
 
 
+@without({"the logs that on_epoch_end is given": "get_monitor_value"})
 class EarlyStopping(_Watching):
     """Stop training when a logged value has not become better for `patience` epochs.
 
@@ -260,6 +262,7 @@ class LearningRateScheduler(Callback):
             logs["lr"] = float(self.model.optimizer.learning_rate.numpy())
 
 
+@without({"`cooldown_counter`": "in_cooldown"})
 class ReduceLROnPlateau(_Watching):
     """Times `factor` the learning rate when a logged value has not become better for `patience` epochs.
 

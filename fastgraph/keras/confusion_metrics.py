@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fastgraph.core.base.dtype import DTypeLike
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
@@ -231,6 +232,7 @@ PrecisionAtRecall = _best("PrecisionAtRecall", "recall", "recall", "precision")
 RecallAtPrecision = _best("RecallAtPrecision", "precision", "precision", "recall")
 
 
+@without({"result()": "interpolate_pr_auc", "`num_thresholds`": "thresholds"})
 class AUC(_Counting):
     """The area under the curve of true over false positives, or of precision over recall. Source: tf.keras.metrics.AUC.
 

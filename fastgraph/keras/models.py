@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fastgraph.api.namespaces import lookup
 from fastgraph.core import replicas
 from fastgraph.core.base import nesting
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.shapes import ShapeLike
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import TensorLike
@@ -48,6 +49,23 @@ __all__ = [
 __getattr__, __dir__ = lookup("keras.models")
 
 
+@without(
+    {
+        "fit, which takes generators": "fit_generator",
+        "evaluate, which takes generators": "evaluate_generator",
+        "predict, which takes generators": "predict_generator",
+        "a `train_step` of your own": "make_train_function",
+        "a `test_step` of your own": "make_test_function",
+        "a `predict_step` of your own": "make_predict_function",
+        "compile(steps_per_execution=...)": "autotune_steps_per_execution",
+        "Strategy.reduce in a loop of your own": "distribute_reduction_method",
+        "compile(jit_compile=...)": "jit_compile",
+        "compile": "compile_from_config get_compile_config",
+        "`weights` and their names": "get_weight_paths",
+        "assign() to Variables in `call`": "state_updates",
+        "to_json()": "to_yaml",
+    }
+)
 class Model(Trainer, Layer):
     """A layer made of layers, which can be trained. Source: tf.keras.Model.
 
@@ -106,10 +124,7 @@ class Model(Trainer, Layer):
         )
 
     def __getattr__(self, name: str) -> Any:
-        stated = getattr(type(self), name, None)
-        if isinstance(stated, property) and stated.fget is not None:
-            return stated.fget(self)  # for what it raised, which Python has forgotten
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return object.__getattribute__(self, name)  # for what it raised, which Python has forgotten
 
     def build(self, input_shape: ShapeLike) -> None:
         """Make the weights of all layers, for inputs of this shape (the first length, None, is the batch's).

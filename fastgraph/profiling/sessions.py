@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from fastgraph import errors
+from fastgraph.core.base.missing_methods import without
 from fastgraph.profiling.recording import Recording, record, write_whole
 from fastgraph.profiling.xplane import xspace
 from fastgraph.runtime import executor
 
 
+@without({"its fields, by their names": "count index"})
 @dataclass(frozen=True)
 class ProfilerOptions:
     """Taken as TensorFlow takes it; the levels change nothing. Source: tf.profiler.experimental.ProfilerOptions."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 from fastgraph import errors
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.native.array_kernels import crc32c, masked
 from fastgraph.records.paths import AnyPath, as_op_errors, opened
 from fastgraph.records.wire_scan import records
@@ -21,6 +22,7 @@ _WINDOWS = {"GZIP": 31, "ZLIB": 15}
 _PART = 1 << 20  # bytes read at once where more are wanted: what a damaged length asks for is not there
 
 
+@without({"`compression_type`": "compression_type_map"})
 class TFRecordOptions:
     """Compression of a file of records. Source: tf.io.TFRecordOptions.
 

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fastgraph.core.base import flags
+from fastgraph.core.base.missing_methods import without
 from fastgraph.errors import NotBuiltError
 
 
+@without({"as_dict": "as_cluster_def"})
 class ClusterSpec:
     """The tasks of a cluster: {job: addresses}, or {job: {number: address}}. Source: tf.train.ClusterSpec.
 

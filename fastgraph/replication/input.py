@@ -15,6 +15,7 @@ from fastgraph.composites import sparse_ops
 from fastgraph.composites.ragged_tensor import RaggedTensor, RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensor, SparseTensorSpec, with_shape
 from fastgraph.core.base import nesting
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
@@ -280,6 +281,7 @@ class DistributedIteratorSpec(_SharedOut):
         return DistributedIterator
 
 
+@without({"a loop over it, or Dataset.reduce before it is distributed": "reduce"})
 class DistributedDataset:
     """A dataset of which each replica gets a part of each element. Source: tf.distribute.DistributedDataset."""
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base import nesting
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor
@@ -120,6 +121,13 @@ def joined(values: Sequence[Any], axis: int) -> Tensor:
     return found
 
 
+@without(
+    {
+        "reduce, overridden": "reduce_implementation",
+        "batch_reduce, overridden": "batch_reduce_implementation",
+        "reduce, with the devices as destinations": "broadcast broadcast_implementation",
+    }
+)
 class CrossDeviceOps:
     """Transport of values across devices. Here all lie in one memory: every way is the same sum, in order.
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from fastgraph.core import replicas
 from fastgraph.core.base import nesting
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.devices import CPU, device, device_name, list_logical_devices, part_of, placed
 from fastgraph.core.tensor import Tensor, current_trace, init_scope
@@ -214,6 +215,12 @@ class StrategyExtended:
         return value if owner is None else owner()
 
 
+@without(
+    {
+        "extended.colocate_vars_with": "colocate_vars_with",
+        "environment variables (TF_CONFIG) and tf.config": "configure update_config_proto",
+    }
+)
 class Strategy:
     """The way a program runs on devices. Source: tf.distribute.Strategy."""
 
@@ -561,6 +568,12 @@ class _NotBuilt(Strategy):
         raise NotBuiltError(f"{type(self).__name__} is not built yet. Use {self._instead} instead.")
 
 
+@without(
+    {
+        "tf.distribute.MirroredStrategy": "experimental_assign_to_logical_device "
+        "experimental_replicate_to_logical_devices experimental_split_to_logical_devices"
+    }
+)
 class TPUStrategy(_NotBuilt):
     """Copies of a program on TPUs: not built."""
 

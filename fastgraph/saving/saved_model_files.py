@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from fastgraph.core.base.gc_pause import resting
+from fastgraph.core.base.missing_methods import without
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graphdef.import_values import field_of
 from fastgraph.graphdef.messages import Message
@@ -67,6 +68,7 @@ def read_saved_model(export_dir: str) -> Message:
         raise OSError(f"Cannot parse file {path}: {error}.") from None
 
 
+@without({"tf.saved_model.experimental.read_fingerprint": "from_proto"})
 @dataclass(frozen=True)
 class Fingerprint:
     """The numbers that tell one SavedModel from another. Source: tf.saved_model.experimental.Fingerprint."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import DType, string
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.device_spec import DeviceSpec
 from fastgraph.core.tensor import EagerTensor, as_array, convert
@@ -75,6 +76,7 @@ CUT = frozenset(
 )
 
 
+@without({"the policy itself": "MaxShardSizePartitioner"})
 class MaxShardSizePolicy(ShardingCallback):
     """Shards of at most `max_shard_size` bytes each; a single element that is larger has its own.
 

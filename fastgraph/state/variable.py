@@ -20,6 +20,7 @@ from fastgraph.core import cells
 from fastgraph.core import registry as primitives
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape, as_dims, compatible, dims_text, shape_of
 from fastgraph.core.conversion import TensorLike
@@ -118,6 +119,16 @@ class _VariableType(ABCMeta):
         return create(**kwargs)
 
 
+@without(
+    {
+        "numpy() or read_value()": "eval",
+        "read_value()": "initialized_value",
+        "ref()": "experimental_ref",
+        "tf.function's graphs, which take Variables from outside": "graph",
+        "`name`": "op",
+        "tf.train.Checkpoint": "from_proto to_proto SaveSliceInfo",
+    }
+)
 class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
     """A tensor that can be assigned to. Source: tf.Variable.
 

@@ -28,6 +28,7 @@ from fastgraph.composites.composite_values import RaggedTensorValue, evaluated
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.core import op_errors
 from fastgraph.core.base import nesting
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.device_spec import DeviceSpec
 from fastgraph.core.tensor import EagerTensor, Tensor, current_trace
@@ -177,6 +178,12 @@ if importlib.util.find_spec("absl") is not None:
     _Base = importlib.import_module("absl.testing.absltest").TestCase
 
 
+@without(
+    {
+        "assertProtoEquals": "assertProtoEqualsVersion",
+        "evaluate": "evaluate_if_both_tensors",
+    }
+)
 class TestCase(_Base):  # type: ignore[misc]
     """A unittest.TestCase whose asserts take tensors, arrays and structures of them.
 

@@ -16,11 +16,13 @@ from typing import Any
 
 from fastgraph.composites.composite_values import evaluated
 from fastgraph.core.base import nesting
+from fastgraph.core.base.missing_methods import without
 
 #: Benchmarks by class, in the order of their definition.
 classes: list[type[Benchmark]] = []
 
 
+@without({"time.perf_counter around calls of a tf.function": "run_op_benchmark"})
 class Benchmark:
     """Base class of benchmarks; each subclass with methods named benchmark... is kept. Source: tf.test.Benchmark."""
 

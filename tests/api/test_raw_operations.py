@@ -79,3 +79,9 @@ def test_counts_are_as_many_as_their_most(of: Any) -> None:
     values = of([[1, 1], [4, 2]])
     assert tf.sparse.bincount(values, maxlength=6).dense_shape.numpy().tolist() == [6]
     assert tf.sparse.bincount(values, axis=-1, maxlength=3).dense_shape.numpy().tolist() == [2, 3]
+
+
+def test_the_module_lists_what_it_serves() -> None:
+    listed = dir(tf.raw_ops)
+    assert {"Add", "MatMul", "ResourceGather"} <= set(listed)
+    assert all(callable(getattr(tf.raw_ops, name)) for name in listed)

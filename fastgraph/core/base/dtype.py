@@ -9,6 +9,7 @@ from typing import Any, Union
 
 import numpy as np
 
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.read_only import ReadOnly
 
 #: Types whose NumPy dtypes ml_dtypes has, which is imported when the first such array is made: their bytes.
@@ -19,6 +20,12 @@ _OF_ML_DTYPES = {
 _KINDS = {"float": "f", "bfloat": "f", "int": "i", "uint": "u", "bool": "b", "complex": "c"}
 
 
+@without(
+    {
+        "tf.saved_model.save, or pickle": "experimental_as_proto experimental_from_proto experimental_type_proto",
+        "tf.cast, or the signature of a tf.function": "cast flatten from_tensors placeholder_value to_tensors",
+    }
+)
 class DType:
     """The type of a tensor's elements.
 

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, SupportsIndex, Union, overload
 import numpy as np
 
 from fastgraph.core.base.dtype import DType
+from fastgraph.core.base.missing_methods import without
 
 Shape = tuple[int | None, ...] | None
 ShapeLike = Union["TensorShape", Iterable[Any], int, None]
@@ -300,6 +301,13 @@ class Aval:
         return f"{self.dtype.name}{dims}"
 
 
+@without(
+    {
+        "tf.saved_model.save, or pickle": "experimental_as_proto experimental_from_proto experimental_type_proto",
+        "tf.cast, or the signature of a tf.function": "cast flatten from_tensors placeholder_value to_tensors",
+        "as_list": "as_proto",
+    }
+)
 class TensorShape:
     """The shape of a tensor, wholly or partly known. Source: tf.TensorShape.
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DType, DTypeLike
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.nesting import CompositeSpec, flatten, like_mapping, pack_sequence_as
 from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import (
@@ -26,6 +27,12 @@ from fastgraph.core.base.shapes import (
 )
 
 
+@without(
+    {
+        "tf.saved_model.save, or pickle": "experimental_as_proto experimental_from_proto experimental_type_proto",
+        "tf.cast, or the signature of a tf.function": "cast",
+    }
+)
 class TypeSpec(CompositeSpec):
     """Knowledge of a value (a tensor or a composite of tensors) before it exists. Source: tf.TypeSpec.
 
@@ -228,6 +235,12 @@ def _own_spec(leaf: object) -> TypeSpec | None:
     return spec if isinstance(spec, TypeSpec) and spec._is_composite and not hasattr(leaf, "__fg_unify__") else None
 
 
+@without(
+    {
+        "tf.type_spec_from_value": "from_value",
+        "most_specific_compatible_type": "most_specific_compatible_shape",
+    }
+)
 class NoneTensorSpec(TypeSpec):
     """The spec of None where tensors are told by specs: it has no parts. Source: tf.NoneTensorSpec."""
 

@@ -12,6 +12,7 @@ from fastgraph import _tape
 from fastgraph.core import registry as primitives
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int64
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import Shape, ShapeLike, TensorShape, as_dims, shape_of
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
@@ -19,6 +20,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import EagerTensor, Tensor, as_array, bind, convert, register_slot
 
 
+@without({"`values.consumers()` in a graph": "consumers"})
 class IndexedSlices(CompositeTensor):
     """dense[indices[i], ...] = the sum of values[j, ...] over all j with that index; all other rows are zero.
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
@@ -57,6 +58,21 @@ class _Losses:
         self.values: list[Any] = []
 
 
+@without(
+    {
+        "compile(metrics=...), or a metric that a `train_step` of your own updates": "add_metric",
+        "the model's `metrics`": "metrics",
+        "assign() to Variables in `call`": "add_update updates",
+        "add_weight": "add_variable",
+        "get_config and from_config": "build_from_config get_build_config",
+        "get_weights and set_weights, or tf.train.Checkpoint": "load_own_variables save_own_variables",
+        "`dtype`": "dtype_policy",
+        "tf.py_function in `call`": "dynamic",
+        "build": "finalize_state",
+        "`input` of a layer": "get_input_at get_input_mask_at get_input_shape_at input_mask inbound_nodes",
+        "`output` of a layer": "get_output_at get_output_mask_at get_output_shape_at output_mask outbound_nodes",
+    }
+)
 class Layer(Arguments, Module):
     """The base of layers: state the weights in `build(input_shape)`, the function in `call(inputs, ...)`.
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from fastgraph.composites.ragged_strings import ngrams, split, unicode_split
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, string
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
@@ -112,6 +113,14 @@ _SPLITS: dict[Any, Any] = {
 }  # fmt: skip
 
 
+@without(
+    {
+        "adapt, which takes a whole Dataset": "compile finalize_state make_adapt_function reset_state update_state",
+        "`built`": "is_adapted",
+        "set_vocabulary": "load_assets",
+        "get_vocabulary()": "save_assets",
+    }
+)
 class TextVectorization(Layer):
     """Texts as numbers of their words, padded with 0, or as rows of counts. string[b] -> i64[b, n] or f[b, words].
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import constraints, initializers, regularizers
@@ -22,6 +23,7 @@ from fastgraph.ops.nn_ops import bias_add
 from fastgraph.ops.padding import pad
 
 
+@without({"tf.nn.convolution in a `call` of your own": "convolution_op"})
 class _Convolution(Layer):
     """The base of all convolutions."""
 

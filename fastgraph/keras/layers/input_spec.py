@@ -9,10 +9,17 @@ from typing import Any
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DTypeLike
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.tensor import Tensor
 
 
+@without(
+    {
+        "InputSpec(...) of the same arguments": "from_config",
+        "the attributes (shape, ndim, dtype, axes)": "get_config",
+    }
+)
 class InputSpec:
     """Rank, shape and dtype that a layer's input must have. Source: tf.keras.layers.InputSpec.
 

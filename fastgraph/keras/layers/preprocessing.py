@@ -15,6 +15,7 @@ from fastgraph.composites.lookup_primitives import new_table
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int64, string
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.conversion import TensorLike, constant, convert_to_tensor
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor
@@ -44,6 +45,12 @@ class Rescaling(Layer):
         return inputs * cast(self.scale, self._dtype) + cast(self.offset, self._dtype)
 
 
+@without(
+    {
+        "adapt, which takes a whole Dataset": "compile finalize_state make_adapt_function reset_state update_state",
+        "`built`": "is_adapted",
+    }
+)
 class Normalization(Layer):
     """(inputs - mean) / sqrt(variance), each place of the axes kept with its own. f[*s] -> f[*s].
 
@@ -153,6 +160,15 @@ class Normalization(Layer):
         return {**super().get_config(), **own}
 
 
+@without(
+    {
+        "adapt, which takes a whole Dataset": "compile finalize_state make_adapt_function reset_state update_state",
+        "`built`": "is_adapted",
+        "vocabulary_size()": "vocab_size",
+        "set_vocabulary": "load_assets",
+        "get_vocabulary()": "save_assets",
+    }
+)
 class StringLookup(Layer):
     """The number of each string in a vocabulary. string[*s] -> i64[*s], with `invert` the way back.
 

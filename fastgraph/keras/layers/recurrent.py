@@ -11,6 +11,7 @@ from typing import Any
 from fastgraph.composites.tensor_array import TensorArray
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DTypeLike
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.conversion import TensorLike, constant
 from fastgraph.core.name_scopes import name_scope
@@ -371,6 +372,17 @@ class RNN(Layer):
         return cls(**config)
 
 
+@without(
+    {
+        "tf.nn.dropout in a cell of your own": "get_dropout_mask_for_cell get_recurrent_dropout_mask_for_cell "
+        "reset_dropout_mask reset_recurrent_dropout_mask",
+        "the attribute of its `cell`": "activation bias_constraint "
+        "bias_initializer bias_regularizer dropout implementation "
+        "kernel_constraint kernel_initializer kernel_regularizer recurrent_activation "
+        "recurrent_constraint recurrent_dropout recurrent_initializer recurrent_regularizer reset_after "
+        "unit_forget_bias use_bias",
+    }
+)
 class _Recurrent(RNN):
     """The base of layers of one of Keras's own cells: arguments of the cell are taken as well."""
 
@@ -430,6 +442,7 @@ _MERGES: dict[str, Any] = {
 }
 
 
+@without({"the constraints of the layer that it wraps": "constraints"})
 class Bidirectional(Layer):
     """A recurrent layer forwards, a copy of it backwards, and their outputs joined as `merge_mode` says.
 

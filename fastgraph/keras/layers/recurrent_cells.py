@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastgraph.core.base.dtype import DTypeLike
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras.activations import ActivationLike
@@ -27,6 +28,12 @@ from fastgraph.ops.random_ops import dropout
 PARTS = ("kernel", "recurrent", "bias")
 
 
+@without(
+    {
+        "tf.nn.dropout in a cell of your own": "get_dropout_mask_for_cell get_recurrent_dropout_mask_for_cell "
+        "reset_dropout_mask reset_recurrent_dropout_mask"
+    }
+)
 class Cell(Layer):
     """The base of cells: a kernel, a recurrent kernel and a bias for `GATES` times `units` numbers."""
 

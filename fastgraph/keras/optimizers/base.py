@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from fastgraph.core import replicas
 from fastgraph.core.base.dtype import float32, int64
 from fastgraph.core.base.logger import get_logger
+from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.shapes import ShapeLike
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.name_scopes import name_scope
@@ -62,6 +63,13 @@ class _CurrentRate(Trackable):
         """Nothing: the restored step says it."""
 
 
+@without(
+    {
+        "add_variable_from_reference": "add_variable",
+        "apply_gradients, which adds up those of all replicas": "aggregate_gradients",
+        "tf.train.Checkpoint, or assign() to `variables`": "load_own_variables save_own_variables set_weights",
+    }
+)
 class Optimizer(Arguments, Trackable):
     """The base of optimizers: clipping, weight decay, the count of steps. Source: tf.keras.optimizers.Optimizer.
 
