@@ -63,8 +63,9 @@ LONG_OP_S = 2.5e-5
 LOOP_S = 0.05
 #: A first call by NumPy that has worked for so long (seconds) waits for its Program, and is begun again by that if all
 #: kernels were in the store; so does, once, a later call when those before it have taken so long in all, or worked as
-#: long as making a Program takes. The Program is made about as quickly, and would take Python from the call in any case. But it waits no longer than for so much work
-#: of this process, nor LONGEST_S in all on a machine that does other things.
+#: long as making a Program takes. The Program is made about as quickly, and would take Python from the call in any
+#: case. But it waits no longer than for so much work of this process, nor LONGEST_S in all on a machine that does other
+#: things.
 LONG_S = 0.25
 WORK_S = 0.5
 LONGEST_S = 2.0
