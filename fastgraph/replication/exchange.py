@@ -17,10 +17,7 @@ _TAG = 7707
 @np.errstate(all="ignore")  # as MPI adds up
 def _add(rank: int, own: np.ndarray, theirs: np.ndarray, total: np.ndarray) -> None:
     """Write the sum of both. t[n]."""
-    if rank:
-        np.add(theirs, own, total)
-    else:
-        np.add(own, theirs, total)
+    np.add(*((theirs, own) if rank else (own, theirs)), total)
 
 
 class Exchange:

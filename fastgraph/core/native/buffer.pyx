@@ -107,9 +107,9 @@ cdef extern from * nogil:
         free(p);
     }
     /* Give a free Block's whole huge pages to the memory at `to`, as many as fit, the rest to the system: bytes given.
-       A page that the system gives anew has to be cleared, and on a virtual machine perhaps be had from its host. One by
-       one, since one is never of two mappings: Linux before 6.17 does not move several at once, as a Block of others'
-       pages is, but has unmapped what was there by then. Where there are too many mappings, all is left as it was. */
+       A page that the system gives anew has to be cleared, and on a virtual machine perhaps be had from its host. They
+       move one by one: Linux before 6.17 moves no several mappings at once, as a Block of others' pages is, but has
+       unmapped what was there by then. Where there are too many mappings, all is left as it was. */
     static int64_t fg_move_pages(char *to, int64_t room, void *from, int64_t bytes) {
         int64_t moved = 0;
     #if FG_MAPS

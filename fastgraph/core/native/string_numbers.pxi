@@ -122,8 +122,8 @@ cdef class StringNumbers:
         return found
 
     def of_parts(self, cnp.ndarray words not None, bytes between not None) -> tuple:
-        """The numbers of all parts of strings, as `split` cuts them, -1 of those that are not known; how many parts each
-        string has. string[n] -> i64[m], i64[n]. No part becomes a string: threads share the rows.
+        """The numbers of all parts of strings, as `split` cuts them, -1 of those that are not known; how many parts
+        each string has. string[n] -> i64[m], i64[n]. No part becomes a string: threads share the rows.
         """
         cdef int64_t n = cnp.PyArray_SIZE(words)
         cdef cnp.ndarray counts = np.empty(n, np.int64), found
