@@ -124,10 +124,15 @@ def _find(namespace: str, name: str) -> Any:
         return _by_rule(namespace, name)
 
 
+def _raw_ops() -> Any:
+    """Return the module that serves tf.raw_ops."""
+    return imported(f"{ROOT}.graphdef.raw_ops")
+
+
 def _by_rule(namespace: str, name: str) -> Any:
     """Find a name by the rule of its namespace, which lists none. Raises NotBuiltError for TensorFlow 1's others."""
     if namespace == "raw_ops":
-        found: Any = imported(f"{ROOT}.graphdef.raw_ops")
+        found = _raw_ops()
         return found.function(name) if name in found.names() else _UNRESOLVED
     if f"{namespace}.".startswith("compat.v1."):
         old: Any = imported(f"{ROOT}.door.v1_names")
@@ -223,8 +228,7 @@ def _names_in(namespace: str) -> list[str]:
     prefix = f"{namespace}." if namespace else ""
     every = [*built_names(), *NAMESPACES, *FILES]
     if namespace == "raw_ops":
-        raw_ops: Any = imported(f"{ROOT}.graphdef.raw_ops")
-        every += [joined(namespace, name) for name in raw_ops.names()]
+        every += [joined(namespace, name) for name in _raw_ops().names()]
     return sorted({full[len(prefix) :] for full in every if full.startswith(prefix) and "." not in full[len(prefix) :]})
 
 
