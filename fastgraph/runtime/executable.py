@@ -62,10 +62,9 @@ FIXED_NODES = 30
 LONG_OP_S = 2.5e-5
 LOOP_S = 0.05
 #: A first call by NumPy that has worked for so long (seconds) waits for its Program, and is begun again by that if all
-#: kernels were in the store; so does, once, a later call when those before it have taken so long in all, or worked as
-#: long as making a Program takes. The Program is made about as quickly, and would take Python from the call in any
-#: case. But it waits no longer than for so much work of this process, nor LONGEST_S in all on a machine that does other
-#: things.
+#: kernels were in the store; so does, once, a later call when those before it have taken so long in all. The Program is
+#: made about as quickly, and would take Python from the call in any case. But it waits no longer than for so much work
+#: of this process, nor LONGEST_S in all on a machine that does other things.
 LONG_S = 0.25
 WORK_S = 0.5
 LONGEST_S = 2.0
@@ -213,19 +212,11 @@ class Executable:
     def _pays(self) -> bool:
         """Return whether a Program is wanted now, and not only when nobody waits for Python."""
         long = self._quickest is not None and self._quickest >= LONG_OP_S
-        return long or self._has_worked()
-
-    def _has_worked(self) -> bool:
-        """Return whether the calls by NumPy have worked as long as making a Program takes."""
-        return self._worked >= MAKING_S * (len(self.graph.nodes) + FIXED_NODES)
+        return long or self._worked >= MAKING_S * (len(self.graph.nodes) + FIXED_NODES)
 
     def _overdue(self) -> bool:
-        """Return True once, when the calls by NumPy have taken long in all, or as long as a Program takes.
-
-        Beside one that is being made, which takes Python from them in turns of 5 ms, calls take more than twice as
-        long: who waits for it has more of them done in the end.
-        """
-        found = self._patient and (self._spent >= LONG_S or self._has_worked())
+        """Return True once, when the calls by NumPy have taken long in all."""
+        found = self._patient and self._spent >= LONG_S
         self._patient = self._patient and not found
         return found
 
