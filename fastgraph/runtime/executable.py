@@ -57,7 +57,7 @@ FIRST_RUN_S = 0.5
 #: Making a Program takes so long (seconds) for each node, and for FIXED_NODES more. Calls whose ops are Python's mostly
 #: would wait for it as long. It begins when those by NumPy have worked as much, or nobody waits for Python, or calls
 #: have gone on for FIRST_RUN_S without a pause of LOOP_S. Ops of LONG_OP_S leave Python to it: it begins at once.
-MAKING_S = 2e-4
+MAKING_S = 3e-4
 FIXED_NODES = 30
 LONG_OP_S = 2.5e-5
 LOOP_S = 0.05
