@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastgraph.core.base import nesting
+from fastgraph.core.base import cpu_count, nesting
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, float64, int32, int64, string, uint64
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
@@ -51,7 +51,7 @@ _CORES = os.cpu_count() or 1
 
 def _cycle_length(threads: Any) -> int:
     """Return how many datasets are interleaved by so many threads where nothing else is said."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else _CORES
+    cores = cpu_count.affinity()
     if not isinstance(threads, int) or not threads:
         return cores
     return (cores + 2) // 3 if threads == AUTOTUNE else min(threads, cores)

@@ -100,10 +100,7 @@ def main() -> int:
     parser.add_argument("--report", type=Path, metavar="OUT", help="write the report there")
     parser.add_argument("--only", default="", help="names that this pattern finds")
     options = parser.parse_args()
-    python = processes.tensorflow_python()
-    if python is None:
-        print("There is no TensorFlow: name its interpreter in PEER_TENSORFLOW", file=sys.stderr)
-        return 2
+    python = processes.needed_tensorflow()
     made = compare([case for case in draw() if re.search(options.only, case.name)], python)
     if options.report:
         old = options.report.read_text(encoding="utf-8") if options.report.exists() else ""

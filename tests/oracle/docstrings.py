@@ -95,10 +95,7 @@ def main() -> int:
     parser.add_argument("--report", type=Path, metavar="OUT", help="write what was counted there")
     parser.add_argument("--only", default="", help="names that this pattern finds")
     options = parser.parse_args()
-    python = processes.tensorflow_python()
-    if python is None:
-        print("There is no TensorFlow: name its interpreter in PEER_TENSORFLOW", file=sys.stderr)
-        return 2
+    python = processes.needed_tensorflow()
     _, counts, differences = compare(python, options.only)
     unexplained = [each for each in differences if reason(each[0]) is None]
     for name, source, wanted, got in unexplained:

@@ -529,10 +529,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", default="", help="cases that this pattern finds")
     options = parser.parse_args()
-    python = processes.tensorflow_python()
-    if python is None:
-        print("There is no TensorFlow: name its interpreter in PEER_TENSORFLOW", file=sys.stderr)
-        return 2
+    python = processes.needed_tensorflow()
     drawn = [case for case in cases() if re.search(options.only, case[0])]
     packed_cases = [(text, {key: packed(x) for key, x in made.items()}, smooth) for _, text, made, smooth in drawn]
     (_, ours), (_, theirs) = processes.own(packed_cases), processes.run("tensorflow", python, packed_cases)

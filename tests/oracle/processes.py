@@ -25,6 +25,15 @@ def tensorflow_python() -> str | None:
     return python_of("tensorflow")
 
 
+def needed_tensorflow() -> str:
+    """The interpreter that has TensorFlow; the program ends, and says so, where there is none."""
+    found = tensorflow_python()
+    if found is None:
+        print("There is no TensorFlow: name its interpreter in PEER_TENSORFLOW", file=sys.stderr)
+        raise SystemExit(2)
+    return found
+
+
 def _read(path: Path) -> tuple[Any, list[Any]]:
     found: list[Any] = []
     with path.open("rb") as file:

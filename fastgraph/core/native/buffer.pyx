@@ -235,6 +235,16 @@ cdef inline Block* _begun(Block* block, int64_t nbytes) noexcept nogil:
     return block
 
 
+cdef inline Block* _pop(SizeClass* pool) noexcept nogil:
+    """Take a free Block, NULL if there is none. The pool's lock is held."""
+    cdef Block* block = pool.free
+    if block != NULL:
+        pool.free = block.next
+        pool.n_free -= 1
+        pool.n_unused = min(pool.n_unused, pool.n_free)
+    return block
+
+
 cdef Block* block_new(int64_t nbytes) noexcept nogil:
     """A Block of pool memory with one reference, contents undefined; NULL when memory is exhausted."""
     cdef int size_class
@@ -250,12 +260,7 @@ cdef Block* block_new(int64_t nbytes) noexcept nogil:
         return NULL
     pool = &_classes[size_class]
     fg_spin_lock(&pool.lock)
-    block = pool.free
-    if block != NULL:
-        pool.free = block.next
-        pool.n_free -= 1
-        if pool.n_free < pool.n_unused:
-            pool.n_unused = pool.n_free
+    block = _pop(pool)
     pool.n_live += 1
     pool.n_made += 1
     fg_spin_unlock(&pool.lock)
@@ -297,12 +302,7 @@ cdef void _take_pages(Block* to, int size_class) noexcept nogil:
         pool = &_classes[i]
         while room - at >= FG_PAGE:
             fg_spin_lock(&pool.lock)
-            block = pool.free
-            if block != NULL:
-                pool.free = block.next
-                pool.n_free -= 1
-                if pool.n_free < pool.n_unused:
-                    pool.n_unused = pool.n_free
+            block = _pop(pool)
             fg_spin_unlock(&pool.lock)
             if block == NULL:
                 break
@@ -367,10 +367,7 @@ cdef void _drop_unused() noexcept nogil:
         while count > 0:
             count -= 1
             fg_spin_lock(&pool.lock)
-            block = pool.free
-            if block != NULL:
-                pool.free = block.next
-                pool.n_free -= 1
+            block = _pop(pool)
             fg_spin_unlock(&pool.lock)
             if block == NULL:
                 break
