@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import fastgraph as fg
+from tests.proportion import grows_in_proportion
 
 Invalid = fg.errors.InvalidArgumentError
 
@@ -331,17 +332,10 @@ def test_what_was_given_is_not_written_over() -> None:
 
 
 def test_an_iteration_costs_the_same_however_long_the_array_is() -> None:
-    def each(f: Any, n: int) -> float:
-        best = 1e9
-        for _ in range(5):
-            begin = time.perf_counter()
-            f(fg.constant(n))
-            best = min(best, (time.perf_counter() - begin) / n)
-        return best
-
     for f in (fg.function(squares), fg.function(every_other)):
         compiled(f, fg.constant(10))
-        assert each(f, 100_000) < 10 * each(f, 1_000)  # copies of the array would make it 100 times as much
+        # Copies of the array at each iteration would make 10,000 times as much of 100 times as many.
+        assert grows_in_proportion(partial(f, fg.constant(1_000)), partial(f, fg.constant(100_000)), 100 * 10)
 
 
 def every_other(n: Any) -> Any:

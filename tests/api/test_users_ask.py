@@ -10,10 +10,10 @@ import logging
 import os
 import re
 import sys
-import time
 import warnings
 import weakref
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph import errors
+from tests.proportion import grows_in_proportion
 
 HERE = os.path.basename(__file__)
 
@@ -35,20 +36,16 @@ def line_of(text: str) -> int:
 
 
 def test_06_tracing_time_grows_linearly_with_the_graph() -> None:
-    def seconds(n: int) -> float:
+    def trace(n: int) -> None:
         def unrolled(x: Any) -> Any:
             for _ in range(n):
                 x = x * 1.5 + 1.0
             return x
 
-        function = tf.function(unrolled, autograph=False)
-        start = time.process_time()
-        function.get_concrete_function(tf.constant(1.0))
-        return time.process_time() - start
+        tf.function(unrolled, autograph=False).get_concrete_function(tf.constant(1.0))
 
-    seconds(100)
-    small, large = min(seconds(500) for _ in range(3)), min(seconds(4000) for _ in range(2))
-    assert large < 8 * small * 3
+    trace(100)
+    assert grows_in_proportion(partial(trace, 500), partial(trace, 4000), 8 * 3)
 
 
 def test_06_unrolled_loop_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
