@@ -181,11 +181,11 @@ def test_entries_of_whole_tensors_are_the_messages(rng: np.random.Generator) -> 
 
 
 def test_copies_of_options_and_policies_that_are_equal() -> None:
-    options = tf.train.CheckpointOptions("cpu:0", enable_async=True, experimental_write_callbacks=[print])
+    options = tf.train.CheckpointOptions("cpu:0", enable_async=True, experimental_write_callbacks=[repr])
     other = copy.copy(options)
     other.enable_async = False
     other.experimental_write_callbacks.append(len)
-    assert options.enable_async and options.experimental_write_callbacks == [print]
+    assert options.enable_async and options.experimental_write_callbacks == [repr]
     assert other.experimental_io_device == "cpu:0"
     policies = [experimental.MaxShardSizePolicy(n) for n in (4, 4, 8)]
     assert policies[0] == policies[1] != policies[2] and len(set(policies)) == 2
