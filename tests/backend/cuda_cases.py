@@ -172,7 +172,8 @@ def test_a_step_of_two_replicas_is_a_program_of_one_device() -> None:
         run: Any = staged
         if device:
             program = DeviceProgram(compile_graph(staged.get_concrete_function().graph.ir))
-            run = lambda program=program, held=captured(program): program(*held)[0]
+            held = captured(program)
+            run = lambda program=program, held=held: program(*held)[0]
         losses = [float(run()) for _ in range(4)]
         copies = [copy.numpy() for copy in w.values]
         np.testing.assert_array_equal(*copies)
