@@ -38,7 +38,7 @@ KILLED = ("step", "reduction", "saving")
 SECONDS = 15.0  # until all have ended; most of it is the start of two Pythons
 
 #: mpiexec ends all where one is killed. Behind a shell that stays it does not see it: then they have to see it themselves.
-STAYING = ["sh", "-c", '"$@" || { code=$?; sleep 10; exit $code; }', "-"]
+STAYING = ["sh", "-c", '"$@" || { code=$?; sleep 60; exit $code; }', "-"]
 
 
 class Running:
