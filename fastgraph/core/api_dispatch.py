@@ -224,9 +224,9 @@ def _taking_name(target: Any, signature: inspect.Signature) -> Any:
 def dispatch_for_api(api: Any, *signatures: dict[str | int, Any]) -> Callable[[Any], Any]:
     """Decorate a function that stands for a public one where its arguments are of the given types.
 
-    signatures: dicts from names of parameters, or their places, to types (classes, `List[...]` of them, Unions); without any, the
-    annotations of the decorated function, which has the parameters of `api` (`name` may be missing) and may return
-    NotImplemented. Raises ValueError for other functions, names of parameters and types.
+    signatures: dicts from names of parameters, or their places, to types (classes, `List[...]` of them, Unions);
+    without any, the annotations of the decorated function, which has the parameters of `api` (`name` may be missing)
+    and may return NotImplemented. Raises ValueError for other functions, names of parameters and types.
     Source: tf.experimental.dispatch_for_api.
     """
     record = _api(api)
