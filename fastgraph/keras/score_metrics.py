@@ -42,8 +42,8 @@ class IoU(Metric):
 
     def update_state(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
         """Add a batch to the confusion matrix. Raises InvalidArgumentError for a number that is no class."""
-        labels, found, weights = (getattr(x, "flat_values", x) for x in (y_true, y_pred, sample_weight))
-        labels, found = convert_to_tensor(labels), convert_to_tensor(found)
+        labels, found, weights = [getattr(x, "flat_values", x) for x in (y_true, y_pred, sample_weight)]
+        labels, found = convert_to_tensor(labels), convert_to_tensor(found)  # type: ignore[arg-type]  # None: weights
         labels = labels if self.sparse_y_true else argmax(labels, axis=self.axis)
         found = found if self.sparse_y_pred else argmax(found, axis=self.axis)
         labels, found = (reshape(cast(x, "int64"), [-1]) for x in (labels, found))
