@@ -389,7 +389,7 @@ def _search_sorted(a: Application) -> Any:
 
 
 def _shared_axes(a: Application, i: int) -> int:
-    """How many leading axes indices share with what they choose from: as many as they have, or fewer."""
+    """The number of leading axes that indices share with what they choose from, which is theirs or less."""
     n: int = a.attrs["batch_dims"]
     return n + a.rank(i) if n < 0 else n
 
