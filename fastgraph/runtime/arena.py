@@ -58,9 +58,7 @@ def place(allocations: Sequence[Allocation], ended: Ended | None) -> tuple[list[
     return offsets, size
 
 
-def place_tightly(
-    allocations: Sequence[Allocation], ended: Ended | None = None
-) -> tuple[list[int], int, list[Steps]]:
+def place_tightly(allocations: Sequence[Allocation], ended: Ended | None = None) -> tuple[list[int], int, list[Steps]]:
     """Return offsets and size, and for each allocation the steps that its first step must wait for.
 
     For a plan that runs on several threads and would need more memory otherwise: as in program order, or with `ended`

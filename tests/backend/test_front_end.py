@@ -60,7 +60,7 @@ SOURCES = {
     """,
     "conditions": """
         for i in range(20):
-            y[i] = 3 if (i < 4 or i > 7) and (i != 12 or sizes[0] == 3) else i
+            y[i] = 3 if (i < 4 or i > 7) and (i != 12 or sizes[0] == 3) else 5 if 1 < i <= 3 else i
     """,
     "division": """
         at = 0
@@ -131,6 +131,17 @@ def test_a_kernel_does_what_its_source_says(name: str) -> None:
     before = dict(object_code.refused)
     ours, theirs = compiled_and_interpreted(kernel_of(SOURCES[name]))
     assert ours == theirs
+    assert object_code.refused == before
+
+
+def test_complex_numbers() -> None:
+    from elementwise_kernels import evaluate
+
+    from fastgraph.compiler.cpu import object_code
+
+    before = dict(object_code.refused)
+    z = np.array([1 + 2j, 3 - 1j], "complex64")
+    np.testing.assert_array_equal(evaluate("a + complex64(complex(2.0, 1.0))", z), z + np.complex64(2 + 1j))
     assert object_code.refused == before
 
 

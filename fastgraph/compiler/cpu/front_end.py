@@ -16,7 +16,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llvmlite import ir
@@ -114,6 +114,7 @@ BUILTINS = {
     "max": _of_integers(">"),
     **{str(kind): _number(kind) for kind in types.number_domain},
     "bool_": _number(types.boolean),
+    "complex": complex,
 }
 
 
@@ -529,10 +530,9 @@ class _Writer:
         return self.apply(function, a, b)
 
     def _value_Compare(self, node: ast.Compare) -> _Typed:
-        a = self.value(node.left)
-        if len(node.ops) > 1:
-            raise RefusedError(ast.unparse(node))
-        return self.apply(_OPERATORS[type(node.ops[0])], a, self.value(node.comparators[0]))
+        sides = [self.value(each) for each in (node.left, *node.comparators)]  # what a comparison needs has no effect
+        found = [self.apply(_OPERATORS[type(op)], *sides[i : i + 2]) for i, op in enumerate(node.ops)]
+        return _Typed(types.boolean, reduce(self.builder.and_, [each.value for each in found]))
 
     def _value_BoolOp(self, node: ast.BoolOp) -> _Typed:
         builder, end = self.builder, self.builder.append_basic_block("known")
@@ -600,7 +600,7 @@ class _Writer:
             function = BUILTINS[name] if name in BUILTINS else FUNCTIONS[name]
         except KeyError:
             raise RefusedError(name) from None
-        if not hasattr(function, "_defn"):  # Numba compiles it by itself
+        if not hasattr(function, "_defn") and function is not complex:  # Numba compiles it by itself
             raise RefusedError(name)
         return self.apply(function, *map(self.value, node.args))
 
