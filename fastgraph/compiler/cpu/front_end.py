@@ -267,7 +267,7 @@ class _Writer:
             self.builder.branch(body)
 
     def _lasting(self) -> set[str]:
-        """The variables that need a place: assigned again where they are seen, or read where their lines are not around."""
+        """The variables that need a place: assigned again where they are seen, or read outside of those lines."""
         home: dict[str, int] = {each.arg: 0 for each in self.function.args.args}
         lasting: set[str] = set()
 
