@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class RefusedError(Exception):
-    """What this road does not know: Numba's own knows more."""
+    """A kernel that this road does not know: Numba's own knows more."""
 
 
 class _Typing(Context):
@@ -143,7 +143,7 @@ class _Typed(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """How operands of some types are taken together: cast to `operands`, by `write`."""
+    """The way operands of some types are taken together: cast to `operands`, by `write`."""
 
     result: types.Type
     operands: Sequence[types.Type]
@@ -184,7 +184,7 @@ class FrontEnd:
                 return str(module)
 
     def call(self, function: Any, operands: tuple[_Typed, ...]) -> _Call:
-        """What a call of an intrinsic, or an operator, makes of operands of such types."""
+        """The call of an intrinsic, or of an operator, with operands of such types."""
         key = function, tuple((each.type, each.literal) for each in operands)
         found = self._known.get(key)
         if found is None:
@@ -405,7 +405,7 @@ class _Writer:
         self._loop(line, body, latch, end, before)
 
     def _rounds(self, start: ir.Value, stop: ir.Value, step: ir.Value) -> ir.Value:
-        """How many numbers a range has."""
+        """The count of numbers in a range."""
         builder, none = self.builder, self.constant(0)
         falls = builder.icmp_signed("<", step, none)
         span = builder.select(falls, builder.sub(start, stop), builder.sub(stop, start))
