@@ -1,7 +1,8 @@
 """Offsets in a plan's arena: best fit over the steps in program order.
 
 Rule: memory is reused only when every step that used it has certainly ended: in a serial plan when it comes earlier in
-the order, in a parallel plan when the first step of the new allocation waits for it.
+the order, in a parallel plan when the first step of the new allocation waits for it. It may be made to wait: then for
+steps so far back that threads have hardly ever come to the one before the others have ended.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ ALIGNMENT = 64
 TRIES = 24  # holes looked at for one allocation: a plan of thousands of steps must not take seconds
 #: How many steps before it a step knows for sure to have ended: with all of them memory would grow with the square.
 WINDOW = 1 << 14
+#: How far back a step lies that one may be made to wait for.
+LAG = 16
 
 Steps = frozenset[int]
 
@@ -51,29 +54,32 @@ class Ended:
 
 def place(allocations: Sequence[Allocation], ended: Ended | None) -> tuple[list[int], int]:
     """Return each allocation's offset and the size of the arena. Without `ended` the plan runs in program order."""
-    offsets, size, _ = _place(allocations, ended)
+    offsets, size, _ = _place(allocations, ended, None if ended is None else 0)
     return offsets, size
 
 
-def place_tightly(allocations: Sequence[Allocation]) -> tuple[list[int], int, list[Steps]]:
-    """Return offsets and size as in program order, and for each allocation the steps that its first step must wait for.
+def place_tightly(allocations: Sequence[Allocation], ended: Ended | None = None) -> tuple[list[int], int, list[Steps]]:
+    """Return offsets and size, and for each allocation the steps that its first step must wait for.
 
-    For a plan that runs on several threads and would need too much memory otherwise.
+    For a plan that runs on several threads and would need more memory otherwise: as in program order, or with `ended`
+    as if steps had ended that lie LAG back.
     """
-    return _place(allocations, None)
+    return _place(allocations, ended, LAG)
 
 
-def _place(allocations: Sequence[Allocation], ended: Ended | None) -> tuple[list[int], int, list[Steps]]:
+def _place(
+    allocations: Sequence[Allocation], ended: Ended | None, lag: int | None
+) -> tuple[list[int], int, list[Steps]]:
     offsets = [0] * len(allocations)
     waits: list[Steps] = [frozenset()] * len(allocations)
-    arena = _Arena(ended is None)
+    arena = _Arena(lag != 0)
     sizes = [_padded(allocation.nbytes) for allocation in allocations]
     going = sorted([(allocation.last, t) for t, allocation in enumerate(allocations)], reverse=True)
     for first, _, t in sorted([(allocation.first, -allocation.nbytes, t) for t, allocation in enumerate(allocations)]):
         while going[-1][0] < first:
             _, old = going.pop()
             arena.free(offsets[old], sizes[old], allocations[old].users)
-        offsets[t], waits[t] = arena.take(sizes[t], first, ended)
+        offsets[t], waits[t] = arena.take(sizes[t], first, ended, lag or 0)
     return offsets, arena.size, waits
 
 
@@ -87,8 +93,8 @@ class _Arena:
     Of holes of one size the one left last comes first: in a chain of steps its users are the likeliest to have ended.
     """
 
-    def __init__(self, in_order: bool) -> None:
-        self.in_order = in_order  # every hole is free for whoever comes, and all neighbours may be joined
+    def __init__(self, joins: bool) -> None:
+        self.joins = joins  # neighbours become one hole whatever their pasts
         self.size = 0
         self.age = 0
         self.offsets: list[int] = []
@@ -121,14 +127,17 @@ class _Arena:
         self._insert(offset, size, users)
 
     def _alike(self, hole: int, users: Steps) -> bool:
-        return self.in_order or self.holes[hole][2] == users
+        return self.joins or self.holes[hole][2] == users
 
-    def take(self, size: int, step: int, ended: Ended | None) -> tuple[int, Steps]:
-        """Return the offset of the smallest hole that fits and is surely free, or of new memory, and its last users."""
+    def take(self, size: int, step: int, ended: Ended | None, lag: int) -> tuple[int, Steps]:
+        """Return the offset of the smallest hole that fits and is surely free, or of new memory, and its last users.
+
+        With a `lag`, it is free once the step has waited for those of them that lie so far back.
+        """
         at = bisect_left(self.sizes, (size, -(1 << 60), -1))
         for length, _, offset in self.sizes[at : at + TRIES]:
             users = self.holes[offset][2]
-            if ended is None or not ended.running(step, users):
+            if ended is None or not [u for u in ended.running(step, users) if not lag or u > step - lag]:
                 self._remove(offset)
                 if length > size:
                     self._insert(offset + size, length - size, users)

@@ -187,12 +187,14 @@ class _Schedule(DynamicTail):
         """Return where each allocation lies in the arena of one device, and the arena's size."""
         offsets, size = place(allocations, ended)
         if ended is not None and size > LARGE_ARENA:
-            tight, less, waits = place_tightly(allocations)
-            if 2 * less < size:  # rather wait for memory than take so much more of it
-                for allocation, wait in zip(allocations, waits, strict=True):
-                    step = spec.steps[allocation.first]
-                    step.after = tuple(sorted({*step.after, *ended.running(allocation.first, wait)}))
-                return tight, less
+            # Rather wait for memory than take more of it; for steps just before where that is twice as much.
+            for known, worth in ((None, size // 2), (ended, size)):
+                tight, less, waits = place_tightly(allocations, known)
+                if less < worth:
+                    for allocation, wait in zip(allocations, waits, strict=True):
+                        step = spec.steps[allocation.first]
+                        step.after = tuple(sorted({*step.after, *ended.running(allocation.first, wait)}))
+                    return tight, less
         return offsets, size
 
 

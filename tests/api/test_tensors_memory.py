@@ -377,6 +377,18 @@ def test_pages_move_from_blocks_of_several_mappings(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", program], env=environment, timeout=120, check=True)
 
 
+def test_a_large_block_has_the_system_take_small_ones_that_lie_free() -> None:
+    """What the first calls of a Function leave: its arena is all that the later ones need."""
+    small = [tf.fill([1 << 18], float(i)) for i in range(40)]
+    held = buffer.pool_statistics()["free_bytes"]
+    del small
+    gc.collect()
+    assert buffer.pool_statistics()["free_bytes"] >= held + (40 << 20)
+    large = [tf.fill([n << 20], 1.0) for n in (17, 21)]  # sizes that no other test leaves
+    assert buffer.pool_statistics()["free_bytes"] < held + (4 << 20)
+    assert float(tf.reduce_max(large[0])) == 1.0
+
+
 def test_nothing_leaks() -> None:
     def work() -> None:
         x = tf.constant([[1.0, 2.0], [3.0, 4.0]])

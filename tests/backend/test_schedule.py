@@ -500,9 +500,11 @@ def test_random_programs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     argument = from_array(np.arange(n, dtype=np.float32))
     before = num_threads()
     try:
-        for parallel in (False, True, "tight"):
+        for parallel in (False, True, "tight", "late"):
             if parallel == "tight":
                 monkeypatch.setattr(schedule, "LARGE_ARENA", 0)
+            elif parallel == "late":
+                monkeypatch.setattr(arena, "LAG", 2)
             elif parallel:
                 monkeypatch.setattr(step_costs, "WAKE_NS", -1e12)
                 monkeypatch.setattr(step_costs, "SHARD_NS", 20.0)

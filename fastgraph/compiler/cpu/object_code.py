@@ -20,10 +20,9 @@ import numpy as np
 from numba import njit, types
 from numba.core import compiler, ir
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 
-from fastgraph.compiler.cpu.front_end import BUILTINS, FrontEnd, kernel_flags
+from fastgraph.compiler.cpu.front_end import FrontEnd, kernel_flags
 from fastgraph.compiler.cpu.intrinsics import FUNCTIONS, Buffers
 from fastgraph.compiler.cpu.llvm_lanes import MOSTLY
 from fastgraph.compiler.cpu.loader import ALLOWED, undefined_symbols
@@ -119,22 +118,6 @@ def compile_kernel(spec: KernelSpec, key: str, vectors: bool = True) -> Listing:
     return Listing(code, optimised, machine)
 
 
-def _function(spec: KernelSpec, key: str, builtins: dict[str, Any]) -> tuple[Any, Any, list[Any]]:
-    """A kernel as a Python function, its signature, and the functions it calls."""
-    code = compile(spec.source, f"<kernel {key}>", "exec")
-    names = {name for part in code.co_consts if isinstance(part, CodeType) for name in part.co_names}
-    namespace: dict[str, Any] = {**_CASTS, **builtins, "inf": math.inf, "nan": math.nan, "__name__": "fastgraph.kernel"}
-    called: dict[str, Any] = {}
-    for name in names - namespace.keys():
-        with contextlib.suppress(KeyError):  # else it is one of Python's, or Numba says that there is none
-            called[name] = FUNCTIONS[name]
-    namespace.update(called)
-    exec(code, namespace)
-    element_types = tuple(getattr(types, name) for name in spec.buffer_types)
-    signature = types.int64(Buffers(element_types), types.CPointer(types.int64), types.int64, types.int64)
-    return namespace["kernel"], signature, list(called.values())
-
-
 @cache
 def _front_end() -> FrontEnd:
     return FrontEnd()
@@ -163,22 +146,25 @@ def prepare() -> None:
 
 def _lower(spec: KernelSpec, key: str) -> tuple[str, str]:
     """A kernel as LLVM IR, with everything it calls, and the name of its entry point."""
-    function, signature, called = _function(spec, key, BUILTINS)
-    if not any(isinstance(each, Dispatcher) for each in called):  # Numba compiles those by itself
-        try:
-            result = _front_end().compile(function, signature)
-            return result.library.get_llvm_str(), result.fndesc.llvm_func_name
-        except Exception:  # what is wrong with the kernel, the other road says
-            refused.append(key)
-    function, signature, _ = _function(spec, key, {})
+    element_types = tuple(getattr(types, name) for name in spec.buffer_types)
     try:
-        return _lower_by_numba(function, signature)
-    finally:
-        _front_end().forget()
+        layout = str(host().machine().target_data)
+        return _front_end().lower(spec.source, element_types, symbol(key), host().triple, layout), symbol(key)
+    except Exception as error:  # what is wrong with the kernel, the other road says
+        refused[key] = f"{type(error).__name__}: {error}"
+    namespace: dict[str, Any] = {**_CASTS, "inf": math.inf, "nan": math.nan, "__name__": "fastgraph.kernel"}
+    code = compile(spec.source, f"<kernel {key}>", "exec")
+    names = {name for part in code.co_consts if isinstance(part, CodeType) for name in part.co_names}
+    for name in names - namespace.keys():
+        with contextlib.suppress(KeyError):  # else it is one of Python's, or Numba says that there is none
+            namespace[name] = FUNCTIONS[name]
+    exec(code, namespace)
+    signature = types.int64(Buffers(element_types), types.CPointer(types.int64), types.int64, types.int64)
+    return _lower_by_numba(namespace["kernel"], signature)
 
 
-#: The kernels that the front end did not take, in this process.
-refused: list[str] = []
+#: The kernels that the front end did not take, in this process, and why.
+refused: dict[str, str] = {}
 
 
 def _lower_by_numba(function: Callable[..., object], signature: Signature) -> tuple[str, str]:

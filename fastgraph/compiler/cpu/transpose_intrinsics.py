@@ -42,12 +42,12 @@ def _turned(builder: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
     return rows
 
 
-@intrinsic(prefer_literal=True)
+@intrinsic
 def turned_block(
     typingctx: Context,
     local: Elements,
     to: types.Type,
-    width: types.IntegerLiteral,
+    width: types.Type,
     source: Elements,
     at: types.Type,
     step: types.Type,
@@ -71,12 +71,11 @@ def turned_block(
         for r in range(n):
             rows.append(builder.load(place(values, moved(begin, apart, r))))
             rows[-1].align = bits // 8
-        across = ir.Constant(ir.IntType(64), width.literal_value)
         for c, column in enumerate(_turned(builder, rows)):
             builder.store(column, place(target, moved(first, across, c))).align = bits // 8
         return context.get_dummy_value()
 
-    return types.void(local, types.int64, width, source, types.int64, types.int64), codegen
+    return types.void(local, types.int64, types.int64, source, types.int64, types.int64), codegen
 
 
 FUNCTIONS = {"turned_block": turned_block}

@@ -306,9 +306,8 @@ class Correlation:
 
         A turned one has the order of `turned_filter` in each.
         """
-        g, panel = self.g, self.panel
-        text = SharedText()
-        axes = Axes(g, text)
+        g, text = self.g, SharedText()
+        axes, panel = Axes(g, text), text.number("panel", self.panel)  # of any width: a network has several
         text("w = buffers[0]", "y = buffers[1]")
         for name, value in (("c", self.c), ("f", self.f), ("blocks", self.blocks), ("depth", g.filter_size // self.f)):
             text.number(name, value)
@@ -327,14 +326,11 @@ class Correlation:
             text(f"y[to + e * {panel} + l] = w[at + l * c + e]")
             text.close(3)
             return text
-        text("to = first * depth + i * c * " + str(panel), "at = i * c * f + first")
-        for header, n in ((f"if wide == {panel}:", str(panel)), ("else:", "wide")):
-            text.open(header)
-            text.open("for e in range(c):")
-            text.open(f"for l in range({n}):")
-            text(f"y[to + e * {panel} + l] = w[at + e * f + l]")
-            text.close(3)
-        text.close()
+        text("to = first * depth + i * c * panel", "at = i * c * f + first")
+        text.open("for e in range(c):")
+        text.open("for l in range(wide):")
+        text(f"y[to + e * {panel} + l] = w[at + e * f + l]")
+        text.close(3)
         return text
 
 

@@ -25,6 +25,9 @@ cdef extern from * nogil:
     #if defined(__linux__)
     #include <sys/mman.h>
     #endif
+    #if defined(__GLIBC__)
+    #include <malloc.h>
+    #endif
 
     #define FG_HEADER 64                 /* a Block, and the distance from it to its data */
     #define FG_LINEAR 16                 /* classes of 64, 128, ... 1024 bytes, then four to each power of two */
@@ -33,6 +36,8 @@ cdef extern from * nogil:
     #define FG_PAGE ((int64_t)1 << 21)   /* one of them */
     #define FG_SLOW_NS 1500000           /* for one of them: 512 small ones take half of that */
     #define FG_RETRIED (256 << 20)
+    #define FG_SPARE (1 << 16)           /* from here on free Blocks make room for a large one, */
+    #define FG_LARGE (64 << 20)          /* as large as this */
     #define FG_PLENTY (256 << 20)
     #if defined(__linux__) && defined(MADV_HUGEPAGE) && defined(MREMAP_FIXED)
     #define FG_MAPS 1
@@ -165,6 +170,12 @@ cdef extern from * nogil:
         return 0;
     #endif
     }
+    /* Have the system take whole pages of what was freed in the heap, which keeps them otherwise. */
+    static void fg_trim_heap(void) {
+    #if defined(__GLIBC__)
+        malloc_trim(0);
+    #endif
+    }
     static void fg_unmap(void *p, int64_t bytes) {
     #if defined(__linux__)
         munmap(p, (size_t)bytes);
@@ -172,6 +183,9 @@ cdef extern from * nogil:
     }
     """
     enum: FG_HUGE
+    enum: FG_SPARE
+    enum: FG_LARGE
+    void fg_trim_heap()
     enum: FG_GUARD
     void* fg_guarded(int64_t bytes)
     void* fg_map_zeros(int64_t bytes)
@@ -290,25 +304,33 @@ cdef void _take_pages(Block* to, int size_class) noexcept nogil:
     """Have a new large Block made of the pages of smaller ones that lie free.
 
     A plan's arena, say, of what the first calls left: they would wait for the next Block of their own size in vain.
+    Beside a very large one those go back to the system, too, that are no pages of their own.
     """
     cdef int64_t room = fg_class_bytes(size_class), nbytes, at = 0
+    cdef bint spare = False
     cdef int i
     cdef Block* block
     cdef SizeClass* pool
     for i in range(size_class - 1, 15, -1):
         nbytes = fg_class_bytes(i)
-        if nbytes < FG_HUGE:
-            return
+        if nbytes < FG_HUGE and (room < FG_LARGE or nbytes < FG_SPARE):
+            break
         pool = &_classes[i]
-        while room - at >= FG_PAGE:
+        while nbytes < FG_HUGE or room - at >= FG_PAGE:
             fg_spin_lock(&pool.lock)
             block = _pop(pool)
             fg_spin_unlock(&pool.lock)
             if block == NULL:
                 break
-            at += fg_move_pages(<char*>to + at, room - at, block, nbytes)
+            if nbytes >= FG_HUGE:
+                at += fg_move_pages(<char*>to + at, room - at, block, nbytes)
+            else:
+                fg_give_back(block, nbytes)
+                spare = True
             fg_atomic_add(&_cached_bytes, -nbytes)
             fg_atomic_add(&_taken_bytes, -nbytes)
+    if spare:
+        fg_trim_heap()
 
 
 cdef Block* _block_guarded(int64_t nbytes) noexcept nogil:
