@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any
 
 from fastgraph.compiler.convolution_epilogues import fuse_epilogues
 from fastgraph.compiler.decompose import expand
+from fastgraph.compiler.program.graph_key import graph_key
 from fastgraph.compiler.program.shape_inference import CannotPlan
 from fastgraph.compiler.program.symbolic_extents import fits, shapes_of, witness_shapes
-from fastgraph.compiler.store import kernel_service, wait_message
+from fastgraph.compiler.store import kernel_service, program_store, wait_message
 from fastgraph.compiler.store.kernel_store import store
 from fastgraph.core.base import flags
 from fastgraph.core.base.deferred_signals import deferred, imported
@@ -128,6 +129,7 @@ class _Version:
     planner: Planner | None = None
     handles: dict[KernelSpec, kernel_service.Handle] | None = None
     error: BaseException | None = None
+    key: str | None = None  # of the Program in the store, if it has been looked for
     refused: frozenset[Node] = frozenset()
     asked: float = 0.0  # when its kernels were asked for
 
@@ -336,7 +338,9 @@ class Executable:
             version = self._versions.get(witness)
             if version is None or (not version.made.is_set() and version.process != os.getpid()):
                 version = self._versions[witness] = _Version(witness)
-                if wait:
+                if self._recall(version):
+                    pass
+                elif wait:
                     self._make(version)
                 else:
                     begun = (weakref.ref(self), version)
@@ -359,20 +363,39 @@ class Executable:
                 break
             del self._versions[oldest]
 
+    def _recall(self, version: _Version) -> bool:
+        """Make the version if its Program is stored, which takes a small part of the time; return whether it was."""
+        place = store()
+        if not place.limit or place.is_empty():
+            return False
+        with deferred, resting:
+            version.key = graph_key(self.graph, version.shapes)
+            program = None if version.key is None else program_store.recall(version.key, self.graph)
+            if program is not None:
+                self._try_to_make(version, program)
+        return program is not None
+
     def _make(self, version: _Version) -> None:
-        """Assemble the program and ask for its kernels."""
+        """Assemble the program, ask for its kernels and store it."""
         with deferred:  # what a handler of a signal raises is no reason to run uncompiled
             self._try_to_make(version)
+            if version.program is not None and version.handles is not None and not version.refused and store().limit:
+                key = version.key or graph_key(self.graph, version.shapes)
+                if key is not None:
+                    program_store.keep(key, version.program)
 
-    def _try_to_make(self, version: _Version) -> None:
+    def _try_to_make(self, version: _Version, program: Program | None = None) -> None:
         try:
-            kernel_service.expect()
+            if program is None:
+                kernel_service.expect()
             with importing:  # here: a first result by the ops' bodies does not wait for it
-                from fastgraph.compiler.assemble import assemble
                 from fastgraph.runtime.schedule import Planner
-            graph = self.graph
-            with resting:
-                program = assemble(graph, version.shapes, version.refused)
+
+                if program is None:
+                    from fastgraph.compiler.assemble import assemble
+            if program is None:
+                with resting:
+                    program = assemble(self.graph, version.shapes, version.refused)
             specs = list(dict.fromkeys([step.kernel for step in program.kernel_steps()]))
             version.asked = time.monotonic()
             handles = dict(zip(specs, kernel_service.request(specs), strict=True))
@@ -551,20 +574,17 @@ def _hand_on(end: float) -> None:
         return
     ours = [(ref(), v) for ref, v in list(_begun) if v.process == os.getpid() and not v.made.is_set()]
     left = [(executable, version) for executable, version in ours if executable is not None]
-    if deferred_compilation.hand_over([(e.traced, v.shapes, partial(_made, e, v.shapes)) for e, v in left]):
+    if deferred_compilation.hand_over([partial(_made, e, v.shapes) for e, v in left]):
         return
     for executable, version in left:
         version.wanted.set()
         version.made.wait(max(0.0, end + min(executable._spent, PATIENCE_S) - time.monotonic()))
 
 
-def _made(executable: Executable, shapes: Shapes) -> list[str]:
-    """Make a Program; the keys of its kernels, which are asked for."""
+def _made(executable: Executable, shapes: Shapes) -> None:
+    """Make a Program, and ask for its kernels."""
     version = executable._versions[shapes] = _Version(shapes)  # kept, and so are the handles of its kernels
     executable._make(version)
-    if version.error is not None and not isinstance(version.error, CannotPlan):
-        raise version.error  # which may pass: nothing is noted
-    return [handle.key for handle in (version.handles or {}).values()]
 
 
 try:  # threads and processes can be started then, which from Python 3.12 on they cannot when `atexit` calls
