@@ -62,10 +62,10 @@ MAKING_S = 3e-4
 FIXED_NODES = 30
 LONG_OP_S = 2.5e-5
 LOOP_S = 0.05
-#: A first call by NumPy that has worked for so long (seconds) waits for its Program, and is begun again by that if all
-#: kernels were in the store; so does, once, a later call when those before it have taken so long in all. The Program is
-#: made about as quickly, and would take Python from the call in any case. But it waits no longer than for so much work
-#: of this process, nor LONGEST_S in all on a machine that does other things.
+#: A first call by NumPy that has worked for so long (seconds) waits for its Program, which was not in the store, and is
+#: begun again by that if all kernels were: the Program is made about as quickly, and would take Python from the call in
+#: any case. But it waits no longer than for so much work of this process, nor LONGEST_S in all on a machine that does
+#: other things.
 LONG_S = 0.25
 WORK_S = 0.5
 LONGEST_S = 2.0
@@ -162,7 +162,6 @@ class Executable:
         self._latest_s = 0.0  # of these, in the latest call
         self._worked = 0.0  # of its thread's in them
         self._quickest: float | None = None  # for each op, in a call after the first, which imports what it needs
-        self._patient = True  # no call has waited for a Program yet because they had taken long in all
 
     @property
     def graph(self) -> Graph:
@@ -185,8 +184,7 @@ class Executable:
             if flags.get("tier") == "first":
                 results = interpret(self.graph, inputs)
             elif self._has_run:
-                soon = (self._overdue() and self._comes_soon()) or self._nearly_compiled()
-                plan = self.plan(inputs) if soon else None
+                plan = self.plan(inputs) if self._nearly_compiled() else None
                 results = interpret(self.graph, inputs) if plan is None else None
             else:
                 results = interpret_unless(self.graph, inputs, LONG_S, self._comes_soon)
@@ -215,12 +213,6 @@ class Executable:
         """Return whether a Program is wanted now, and not only when nobody waits for Python."""
         long = self._quickest is not None and self._quickest >= LONG_OP_S
         return long or self._worked >= MAKING_S * (len(self.graph.nodes) + FIXED_NODES)
-
-    def _overdue(self) -> bool:
-        """Return True once, when the calls by NumPy have taken long in all."""
-        found = self._patient and self._spent >= LONG_S
-        self._patient = self._patient and not found
-        return found
 
     def _comes_soon(self) -> bool:
         """Return whether the Program of an interpreted call runs after a brief wait, with nothing to compile."""

@@ -10,6 +10,7 @@ import threading
 import time
 import types
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ import pytest
 import fastgraph as fg
 from fastgraph.compiler.program.kernel_spec import KernelSpec
 from fastgraph.compiler.store import kernel_service, wait_message
-from fastgraph.compiler.store.kernel_store import store
+from fastgraph.compiler.store.kernel_store import PROGRAM, store
 from fastgraph.core.base import flags
 from fastgraph.graph import interpreter
 from fastgraph.graph.interpreter import interpret_unless
@@ -218,9 +219,11 @@ def tried(made: list[str], monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 def with_stored_kernels(make: Callable[[], Any], *arguments: Any) -> Any:
-    """A Function that has not run yet, whose kernels are there."""
+    """A Function that has not run yet, whose kernels are there, but not its Program."""
     assert make().get_concrete_function(*arguments).wait(60.0)
     assert not store().is_empty()
+    for each in Path(store().directory).glob(f"*{PROGRAM}"):
+        each.unlink()
     return make()
 
 
@@ -240,29 +243,6 @@ def test_kernels_that_are_not_stored_are_not_waited_for(tried: list[bool]) -> No
     other = fg.function(lambda x: fg.tanh(x) * 7.0 + 2.0 - x)
     assert other(fg.constant([0.0])).numpy().tolist() == [2.0]
     assert tried == [False]
-
-
-def test_a_later_call_takes_the_stored_kernels(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once those before it have taken long in all; only one call waits."""
-    monkeypatch.setattr(executables, "LATEST_S", 60.0)
-    function = with_stored_kernels(lambda: fg.function(lambda x: x * 11.0 + 1.0), fg.constant([1.0]))
-    waits: list[bool] = []
-    comes_soon = executables.Executable._comes_soon
-
-    def noted(self: Any) -> bool:
-        waits.append(comes_soon(self))
-        return waits[-1]
-
-    monkeypatch.setattr(executables.Executable, "_comes_soon", noted)
-    with foreground_threads.foreground:
-        function(fg.constant([1.0]))
-        ((reference, version),) = executables._begun
-        executable = reference()
-        assert executable is not None and not version.made.is_set()
-        executable._spent = 1.0
-        assert function(fg.constant([1.0])).numpy() == [12.0]
-        assert waits == [True] and executable._plans
-        assert not executable._overdue()
 
 
 @pytest.mark.parametrize(
