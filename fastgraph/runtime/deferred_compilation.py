@@ -1,6 +1,7 @@
 """Compilation after the program has ended: a forked process makes the Programs and asks for their kernels.
 
-Rule: it runs only for graphs whose Programs are not in the store. The process keeps none of the program's files open, runs none of its code, and leaves the compiling itself to a process that holds nothing of the program.
+Rule: it runs only for graphs whose Programs are not in the store. The process keeps none of the program's files open,
+runs none of its code, and leaves the compiling itself to a process that holds nothing of the program.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fastgraph.compiler.store.kernel_store import PROGRAM
+from fastgraph.compiler.store import kernel_store
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked")
 
@@ -62,7 +62,7 @@ def stored(folder: Path, seconds: float = 60.0) -> bool:
     """Whether, before long, the Program and its kernel are stored."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if names(folder, PROGRAM) and names(folder, ".kernel"):
+        if names(folder, kernel_store.PROGRAM) and names(folder, ".kernel"):
             return True
         time.sleep(0.02)
     return False
@@ -73,11 +73,10 @@ def test_kernels_of_a_short_program_are_stored_once(tmp_path: Path) -> None:
     """And their Programs, again where one is gone; what a program does at its end happens once."""
     assert run(tmp_path).endswith("forked\n") and stored(tmp_path)
     assert not run(tmp_path).endswith("forked\n")
-    names(tmp_path, ".kernel")[0].unlink()
-    assert not run(tmp_path).endswith("forked\n") and stored(tmp_path)  # its Program asks for it
-    names(tmp_path, PROGRAM)[0].unlink()
-    assert run(tmp_path).endswith("forked\n") and stored(tmp_path)
-    assert len(names(tmp_path, PROGRAM)) == 1 and (tmp_path / "ended").read_text() == "ended\n" * 4
+    for kind in (".kernel", kernel_store.PROGRAM):
+        names(tmp_path, kind)[0].unlink()
+        assert run(tmp_path).endswith("forked\n") and stored(tmp_path)
+    assert len(names(tmp_path, kernel_store.PROGRAM)) == 1 and (tmp_path / "ended").read_text() == "ended\n" * 4
     wait = "\nassert f.get_concrete_function(tf.ones([300])).wait(60); print(kernel_service.statistics())"
     assert "loaded_from_store=1, compiled=0" in run(tmp_path, wait)
 

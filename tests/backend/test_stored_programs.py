@@ -109,13 +109,22 @@ def test_what_is_unpacked_packs_as_it_was(body: Callable[[Any], Any]) -> None:
 
 def test_each_field_of_a_step_has_a_form() -> None:
     """A new kind of field is to be packed as what it is."""
-    plain = {"int", "float", "bool", "str", "tuple[int, ...]", "tuple[tuple[int, int], ...]", "tuple[tuple[int, ...], ...]"}
+    plain = {
+        "int",
+        "float",
+        "bool",
+        "str",
+        "tuple[int, ...]",
+        "tuple[tuple[int, int], ...]",
+        "tuple[tuple[int, ...], ...]",
+    }
     for kind in packed._KINDS:
         for field in dataclasses.fields(kind):
             assert str(field.type) in plain | set(packed._FORMS), (kind, field.name)
-    assert len(packed._KINDS) == sum(
-        isinstance(each, type) and issubclass(each, program.Step) for each in vars(program).values()
-    ) - 1
+    assert (
+        len(packed._KINDS)
+        == sum(isinstance(each, type) and issubclass(each, program.Step) for each in vars(program).values()) - 1
+    )
 
 
 @pytest.mark.parametrize("body", CORPUS)
@@ -135,7 +144,9 @@ def test_the_next_trace_runs_compiled_from_its_first_call_on(own_store: Path, bo
         np.testing.assert_allclose(c, a, rtol=1e-5, atol=1e-6)
         assert b.tobytes() == c.tobytes()
     other = X[::-1] * 0.5
-    np.testing.assert_allclose(flat(second(fg.constant(other)))[0], flat(body(fg.constant(other)))[0], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        flat(second(fg.constant(other)))[0], flat(body(fg.constant(other)))[0], rtol=1e-5, atol=1e-6
+    )
 
 
 def test_one_program_serves_all_sizes_of_what_is_unknown() -> None:

@@ -37,7 +37,7 @@ class Unnamed(Exception):
 def graph_key(graph: Graph, shapes: Sequence[Shape]) -> str | None:
     """Return the name of the Program of an optimised graph for these witness shapes; None where it has none."""
     try:
-        facts = _Facts().of(graph), tuple(shapes), tuple(sorted(flags.get("passes")))
+        facts: Any = _Facts().of(graph), tuple(shapes), tuple(sorted(flags.get("passes")))
         # In the second version what stands twice is written twice: equal facts give equal bytes.
         return hashlib.sha256(_environment() + marshal.dumps(facts, 2)).hexdigest()[:40]
     except (Unnamed, ValueError):  # ValueError: facts that are too deep to be written

@@ -201,7 +201,7 @@ class _Reader:
         if made is None:
             self.nodes += graph.nodes
             known = {n.outputs[0]: n.attrs["value"] for n in graph.nodes if n.op.name == "const"}
-            tensors = {i: known[value] for i, value in enumerate(values) if value in known} if known else {}
+            tensors = {i: known[value] for i, value in enumerate(values) if value in known}
         else:
             tensors = {k: _made_tensor(*each) for k, each in constants}
         others = [
@@ -237,10 +237,10 @@ class _Reader:
     def step(self, row: tuple[Any, ...]) -> Step:
         kind = _KINDS[row[0]]
         plain, methods = self.forms[row[0]]
-        step = object.__new__(kind)
+        step: Step = object.__new__(kind)
         fields = step.__dict__
-        fields.update(zip(plain, row[1:]))
-        for (name, method), value in zip(methods, row[1 + len(plain) :]):
+        fields.update(zip(plain, row[1:], strict=False))
+        for (name, method), value in zip(methods, row[1 + len(plain) :], strict=True):
             fields[name] = method(value)
         if kind is CondStep or kind is WhileStep:
             for name, graph in _given(step):

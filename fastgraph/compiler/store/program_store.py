@@ -7,6 +7,7 @@ would be compiled. Whatever is wrong with it costs its making, never an error.
 from __future__ import annotations
 
 import marshal
+
 from fastgraph.compiler.program.packed import Unpackable, pack, unpack
 from fastgraph.compiler.program.program import Program
 from fastgraph.compiler.store import kernel_service
