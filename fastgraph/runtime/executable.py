@@ -34,7 +34,7 @@ from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.base.locks import Lock, importing
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native.buffer import Cell
-from fastgraph.graph.interpreter import interpret, interpret_unless, ops_run
+from fastgraph.graph.interpreter import interpret, interpret_unless
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.passes import optimize
 from fastgraph.runtime import deferred_compilation
@@ -57,10 +57,9 @@ LATEST_S = 0.1
 FIRST_RUN_S = 0.5
 #: Making a Program takes so long (seconds) for each node, and for FIXED_NODES more. Calls whose ops are Python's mostly
 #: would wait for it as long. It begins when those by NumPy have worked as much, or nobody waits for Python, or calls
-#: have gone on for FIRST_RUN_S without a pause of LOOP_S. Ops of LONG_OP_S leave Python to it: it begins at once.
+#: have gone on for FIRST_RUN_S without a pause of LOOP_S.
 MAKING_S = 3e-4
 FIXED_NODES = 30
-LONG_OP_S = 2.5e-5
 LOOP_S = 0.05
 #: A first call by NumPy that has worked for so long (seconds) waits for its Program, which was not in the store, and is
 #: begun again by that if all kernels were: the Program is made about as quickly, and would take Python from the call in
@@ -161,7 +160,6 @@ class Executable:
         self._spent = 0.0  # seconds in them
         self._latest_s = 0.0  # of these, in the latest call
         self._worked = 0.0  # of its thread's in them
-        self._quickest: float | None = None  # for each op, in a call after the first, which imports what it needs
 
     @property
     def graph(self) -> Graph:
@@ -179,7 +177,7 @@ class Executable:
         """The graph's outputs. Raises what its ops raise."""
         plan = self.plan(inputs)
         if plan is None:
-            begun, worked, ops = time.monotonic(), time.thread_time(), ops_run()
+            begun, worked = time.monotonic(), time.thread_time()
             results: list[Any] | None
             if flags.get("tier") == "first":
                 results = interpret(self.graph, inputs)
@@ -192,27 +190,23 @@ class Executable:
             if results is None and plan is None:
                 results = interpret(self.graph, inputs)
             if results is not None:
-                self._note_run(time.monotonic() - begun, time.thread_time() - worked, ops_run() - ops)
+                self._note_run(time.monotonic() - begun, time.thread_time() - worked)
                 return results
             assert plan is not None
         return plan.run(list(inputs))
 
-    def _note_run(self, spent: float, worked: float, ops: int) -> None:
+    def _note_run(self, spent: float, worked: float) -> None:
         """Note a call by the ops' bodies: what it took says when a Program is worth the Python that it takes."""
         global _interpreted
         self._latest_s = spent
         self._spent += spent
         self._worked += worked
-        per_op = worked / max(1, ops)
-        if self._has_run:
-            self._quickest = per_op if self._quickest is None else min(per_op, self._quickest)
         self._has_run = True
         _interpreted = time.monotonic()
 
     def _pays(self) -> bool:
         """Return whether a Program is wanted now, and not only when nobody waits for Python."""
-        long = self._quickest is not None and self._quickest >= LONG_OP_S
-        return long or self._worked >= MAKING_S * (len(self.graph.nodes) + FIXED_NODES)
+        return self._worked >= MAKING_S * (len(self.graph.nodes) + FIXED_NODES)
 
     def _comes_soon(self) -> bool:
         """Return whether the Program of an interpreted call runs after a brief wait, with nothing to compile."""

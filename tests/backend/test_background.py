@@ -118,17 +118,13 @@ def test_it_does_not_wait_for_long(made: list[str]) -> None:
     assert len(made) == 1
 
 
-@pytest.mark.parametrize(
-    ("setting", "calls"),
-    [("MAKING_S", 2), ("LONG_OP_S", 3)],
-    ids=["calls have worked as long as it takes", "ops that leave Python to it"],
-)
-def test_later_calls_do_not_wait(made: list[str], monkeypatch: pytest.MonkeyPatch, setting: str, calls: int) -> None:
-    for name in ("LATEST_S", "MAKING_S", "LONG_OP_S"):
-        monkeypatch.setattr(executables, name, 0.0 if name == setting else 60.0)
+def test_later_calls_do_not_wait(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once they have worked as long as it takes."""
+    monkeypatch.setattr(executables, "LATEST_S", 60.0)
+    monkeypatch.setattr(executables, "MAKING_S", 0.0)
     function = fg.function(lambda x: x * 3.0 - 1.0)
     with foreground_threads.foreground:
-        for _ in range(calls):
+        for _ in range(2):
             function(fg.constant([1.0]))
         assert ended()
     assert len(made) == 1
@@ -138,7 +134,7 @@ def test_calls_that_are_pythons_are_left_alone_until_they_have_worked_as_long(
     made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A Program takes Python from them; it is made when there is a pause."""
-    for name in ("LATEST_S", "MAKING_S", "LONG_OP_S"):
+    for name in ("LATEST_S", "MAKING_S"):
         monkeypatch.setattr(executables, name, 60.0)
     assert ended()
     made.clear()
@@ -156,7 +152,7 @@ def test_a_loop_of_calls_puts_off_what_was_begun_before_it_for_a_while_only(
 ) -> None:
     monkeypatch.setattr(executables, "LATEST_S", 0.0)
     monkeypatch.setattr(executables, "FIRST_RUN_S", 60.0)
-    for name in ("MAKING_S", "LONG_OP_S", "LOOP_S"):
+    for name in ("MAKING_S", "LOOP_S"):
         monkeypatch.setattr(executables, name, 60.0)
     assert ended()
     made.clear()
