@@ -69,7 +69,7 @@ def _is_ours(op: Primitive) -> bool:
 
 
 class _Facts:
-    """What there is to say of a graph and those inside it, each of which is written once."""
+    """Facts of a graph and those inside it, each of which is written once."""
 
     def __init__(self) -> None:
         self.graphs: dict[Graph, int] = {}

@@ -173,7 +173,7 @@ def _fields(kind: type[Step]) -> dict[str, str]:
     return dict(sorted(found.items(), key=lambda field: field[1] in _FORMS))
 
 
-#: What is more than plain data, and the method of `_Reader` that makes it.
+#: Forms of fields that are more than plain data, and the method of `_Reader` that makes each.
 _FORMS = {
     "Program": "inner", "Program | None": "inner", "KernelSpec": "spec", "Node": "node", "tuple[Node, ...]": "several",
     "Size": "size", "tuple[Size, ...]": "sizes", "tuple[Fallible, ...]": "checks", "tuple[Step, ...]": "steps",
