@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import re
@@ -66,7 +67,18 @@ def kernel_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         os.environ["FASTGRAPH_STORE"] = str(tmp_path_factory.mktemp("kernels"))
     os.environ.setdefault("FASTGRAPH_STORE_KEY", str(tmp_path_factory.mktemp("key") / "store.key"))
     os.environ.setdefault("FASTGRAPH_LINGER", "0")  # what a test does not wait for is not to slow others down
+    from fastgraph.compiler.store import program_store
+
+    recall = program_store.recall
+
+    @functools.wraps(recall)
+    def made_anew(key: str, graph: object) -> None:
+        """Find no Program: many tests change the compiler, and look at what it makes then."""
+
+    if os.environ.get("STORED_PROGRAMS") != "1":
+        program_store.recall = made_anew  # type: ignore[assignment]
     yield
+    program_store.recall = recall
 
 
 @pytest.fixture

@@ -28,7 +28,9 @@ from fastgraph.runtime.executable import compile_graph
 
 
 @pytest.fixture(autouse=True)
-def own_store(tmp_path: Path) -> Iterator[Path]:
+def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    recall = program_store.recall
+    monkeypatch.setattr(program_store, "recall", getattr(recall, "__wrapped__", recall))
     with flags.override(store=str(tmp_path / "kernels"), tier="auto"):
         yield tmp_path / "kernels"
 
