@@ -69,16 +69,13 @@ def kernel_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     os.environ.setdefault("FASTGRAPH_LINGER", "0")  # what a test does not wait for is not to slow others down
     from fastgraph.compiler.store import program_store
 
-    recall = program_store.recall
-
-    @functools.wraps(recall)
-    def made_anew(key: str, graph: object) -> None:
-        """Find no Program: many tests change the compiler, and look at what it makes then."""
-
+    # Many tests change the compiler and look at what it makes then: Programs are neither found nor kept.
+    recall, keep = program_store.recall, program_store.keep
     if os.environ.get("STORED_PROGRAMS") != "1":
-        program_store.recall = made_anew  # type: ignore[assignment]
+        program_store.recall = functools.wraps(recall)(lambda key, graph: None)
+        program_store.keep = functools.wraps(keep)(lambda key, program: None)
     yield
-    program_store.recall = recall
+    program_store.recall, program_store.keep = recall, keep
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph.compiler.assemble import assemble
+from fastgraph.compiler.program import graph_key as keys
 from fastgraph.compiler.program import packed, program
 from fastgraph.compiler.program.graph_key import graph_key
 from fastgraph.compiler.program.program import programs
@@ -29,8 +30,9 @@ from fastgraph.runtime.executable import compile_graph
 
 @pytest.fixture(autouse=True)
 def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    recall = program_store.recall
-    monkeypatch.setattr(program_store, "recall", getattr(recall, "__wrapped__", recall))
+    for name in ("recall", "keep"):
+        function = getattr(program_store, name)
+        monkeypatch.setattr(program_store, name, getattr(function, "__wrapped__", function))
     with flags.override(store=str(tmp_path / "kernels"), tier="auto"):
         yield tmp_path / "kernels"
 
@@ -198,6 +200,23 @@ def test_what_another_process_would_not_know_has_no_key() -> None:
     function = fg.function(body)
     for _ in range(2):
         np.testing.assert_allclose(function(fg.constant(X)).numpy(), X + 1.0)
+
+
+def test_other_files_of_the_package_have_other_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = keys._environment.__wrapped__
+    monkeypatch.setattr(keys, "_PACKAGE", tmp_path)
+    found = {environment()}
+    (tmp_path / "room").mkdir()
+    module = tmp_path / "room" / "module.py"
+    for text in ("x = 1", "x = 22"):
+        module.write_text(text)
+        found.add(environment())
+    assert environment() in found
+    os.utime(module, (1, 1))
+    found.add(environment())
+    monkeypatch.setattr(keys, "vector_bits", lambda: 3)
+    found.add(environment())
+    assert len(found) == 5
 
 
 def stored(folder: Path) -> Path:
