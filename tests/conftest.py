@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import re
@@ -66,7 +67,15 @@ def kernel_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         os.environ["FASTGRAPH_STORE"] = str(tmp_path_factory.mktemp("kernels"))
     os.environ.setdefault("FASTGRAPH_STORE_KEY", str(tmp_path_factory.mktemp("key") / "store.key"))
     os.environ.setdefault("FASTGRAPH_LINGER", "0")  # what a test does not wait for is not to slow others down
+    from fastgraph.compiler.store import program_store
+
+    # Many tests change the compiler and look at what it makes then: Programs are neither found nor kept.
+    recall, keep = program_store.recall, program_store.keep
+    if os.environ.get("STORED_PROGRAMS") != "1":
+        program_store.recall = functools.wraps(recall)(lambda key, graph: None)
+        program_store.keep = functools.wraps(keep)(lambda key, program: None)
     yield
+    program_store.recall, program_store.keep = recall, keep
 
 
 @pytest.fixture

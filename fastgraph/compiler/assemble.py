@@ -23,6 +23,7 @@ from fastgraph.compiler.nest.scalar_ir import Scalar, walk
 from fastgraph.compiler.nest.split_column_reductions import split_columns
 from fastgraph.compiler.nest.split_reductions import few_at_a_time, split
 from fastgraph.compiler.program.program import (
+    PARTIAL_NODE,
     AliasStep,
     AssignStep,
     CondStep,
@@ -54,12 +55,9 @@ from fastgraph.core.base import flags
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval, Shape
 from fastgraph.core.native.matmul import vector_bits
-from fastgraph.core.registry import Primitive
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
 
-PARTIAL = Primitive("partial_result", op_type="PartialResult", n_outputs=1)
-PARTIAL_NODE = Node(PARTIAL, (), {}, (), "partial_result")
 #: Products of int32 that the executor computes: at least so many columns and multiplications.
 LEAST_COLUMNS, LEAST_INTEGERS = 4, 512
 #: Products of floats by a vector each that a loop nest computes: at least so many, of at most so many elements.

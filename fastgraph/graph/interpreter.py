@@ -66,11 +66,6 @@ def interpret_unless(
         _run.attempt = outer
 
 
-def ops_run() -> int:
-    """Return how many ops this thread has run in graphs since it began."""
-    return _run.ops
-
-
 class _Enough(BaseException):
     """An attempt is over; no op's body may take it for an error of its own."""
 
@@ -98,7 +93,6 @@ class _Attempt:
 
 class _Run(threading.local):
     attempt: _Attempt | None = None
-    ops = 0
 
 
 #: The graphs that this thread is trying.
@@ -151,7 +145,6 @@ class Interpreter:
         for number, argument in zip(self.parameters, arguments, strict=True):
             values[number] = argument
         node, attempt = None, _run.attempt
-        _run.ops += len(self.steps)
         try:
             for node, op, attrs, take, inputs, place, places, dead in self.steps:
                 if attempt is not None:

@@ -1,44 +1,39 @@
 """Compilation after the program has ended: a forked process makes the Programs and asks for their kernels.
 
-Rule: it runs only if the store does not say that it has all kernels of a graph. The process keeps none of the program's
-files open, runs none of its code, and leaves the compiling itself to a process that holds nothing of the program.
+Rule: it runs only for graphs whose Programs are not in the store. The process keeps none of the program's files open,
+runs none of its code, and leaves the compiling itself to a process that holds nothing of the program.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
-import hashlib
 import os
 import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 
 from fastgraph.compiler.store import background_scheduling, kernel_service
-from fastgraph.compiler.store.kernel_store import MARK, Store, store
+from fastgraph.compiler.store.kernel_store import Store, store
 from fastgraph.core.base import flags
-from fastgraph.core.native.matmul import vector_bits
-from fastgraph.graph.ir import Graph
 
 #: A process of more bytes in memory is not forked: the tables of its pages alone take long to copy.
 LARGEST = 1 << 30
 
-
-#: A graph without a Program for these witness shapes, and what makes that and returns its kernels' keys.
-Unfinished = tuple[Graph, Sequence[object], Callable[[], list[str]]]
 #: True while a process is being forked: nothing more is imported in the background, for which forks wait.
 stopping = False
 #: The program's streams, in the forked process.
 _kept: list[object] = []
 
 
-def hand_over(graphs: Sequence[Unfinished]) -> bool:
-    """Have graphs' kernels stored at the end of a program; return whether there is nothing more to be done here."""
+def hand_over(left: Sequence[Callable[[], None]]) -> bool:
+    """Have Programs made and stored, with their kernels, at the end of a program, each by a function of its own.
+
+    Return whether there is nothing more to be done here.
+    """
     global stopping
     place = store()
-    left = [(key, each) for each in graphs if not _all_stored(place, key := _key(each))]
     if not left or not place.prepare():
         return True
     if sys.platform != "linux" or _resident() > LARGEST:
@@ -65,7 +60,7 @@ def hand_over(graphs: Sequence[Unfinished]) -> bool:
     return True
 
 
-def _go_on(place: Store, left: Sequence[tuple[str, Unfinished]]) -> None:
+def _go_on(place: Store, left: Sequence[Callable[[], None]]) -> None:
     background_scheduling.mortal()
     signal.alarm(int(flags.get("linger")))
     signal.set_wakeup_fd(-1)
@@ -84,27 +79,10 @@ def _go_on(place: Store, left: Sequence[tuple[str, Unfinished]]) -> None:
     background_scheduling.step_back()
     if not background_scheduling.has_turn(place.key_file, wait=False):
         return  # the next run of the program may find it free
-    for key, (_, _, make) in left:
-        with contextlib.suppress(Exception):  # without a mark the next run asks again
-            place.write(key, "\n".join(make()).encode(), MARK)
+    for make in left:
+        with contextlib.suppress(Exception):  # the next run asks again
+            make()
     kernel_service.hand_over(float(flags.get("linger")))
-
-
-def _all_stored(place: Store, key: str) -> bool:
-    """Return whether a process like this one has noted the graph's kernels, and all are in the store."""
-    noted = place.read(key, MARK)
-    return noted is not None and all(place.has(each) for each in noted.decode().split())
-
-
-def _key(unfinished: Unfinished) -> str:
-    """A name of the graph for these shapes, and of what makes kernels of it."""
-    graph, shapes, _ = unfinished
-    text = f"{graph}\0{shapes}\0{vector_bits()}\0{sys.version}"
-    for package in ("fastgraph", "llvmlite", "numba"):
-        spec = find_spec(package)
-        if spec is not None and spec.origin is not None:
-            text += f"\0{spec.origin} {os.stat(spec.origin).st_mtime_ns}"
-    return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 
 def _resident() -> int:

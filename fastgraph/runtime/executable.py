@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any
 
 from fastgraph.compiler.convolution_epilogues import fuse_epilogues
 from fastgraph.compiler.decompose import expand
+from fastgraph.compiler.program.graph_key import graph_key
 from fastgraph.compiler.program.shape_inference import CannotPlan
 from fastgraph.compiler.program.symbolic_extents import fits, shapes_of, witness_shapes
-from fastgraph.compiler.store import kernel_service, wait_message
+from fastgraph.compiler.store import kernel_service, program_store, wait_message
 from fastgraph.compiler.store.kernel_store import store
 from fastgraph.core.base import flags
 from fastgraph.core.base.deferred_signals import deferred, imported
@@ -33,7 +34,7 @@ from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.base.locks import Lock, importing
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native.buffer import Cell
-from fastgraph.graph.interpreter import interpret, interpret_unless, ops_run
+from fastgraph.graph.interpreter import interpret, interpret_unless
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.passes import optimize
 from fastgraph.runtime import deferred_compilation
@@ -56,15 +57,14 @@ LATEST_S = 0.1
 FIRST_RUN_S = 0.5
 #: Making a Program takes so long (seconds) for each node, and for FIXED_NODES more. Calls whose ops are Python's mostly
 #: would wait for it as long. It begins when those by NumPy have worked as much, or nobody waits for Python, or calls
-#: have gone on for FIRST_RUN_S without a pause of LOOP_S. Ops of LONG_OP_S leave Python to it: it begins at once.
+#: have gone on for FIRST_RUN_S without a pause of LOOP_S.
 MAKING_S = 3e-4
 FIXED_NODES = 30
-LONG_OP_S = 2.5e-5
 LOOP_S = 0.05
-#: A first call by NumPy that has worked for so long (seconds) waits for its Program, and is begun again by that if all
-#: kernels were in the store; so does, once, a later call when those before it have taken so long in all. The Program is
-#: made about as quickly, and would take Python from the call in any case. But it waits no longer than for so much work
-#: of this process, nor LONGEST_S in all on a machine that does other things.
+#: A first call by NumPy that has worked for so long (seconds) waits for its Program, which was not in the store, and is
+#: begun again by that if all kernels were: the Program is made about as quickly, and would take Python from the call in
+#: any case. But it waits no longer than for so much work of this process, nor LONGEST_S in all on a machine that does
+#: other things.
 LONG_S = 0.25
 WORK_S = 0.5
 LONGEST_S = 2.0
@@ -128,6 +128,7 @@ class _Version:
     planner: Planner | None = None
     handles: dict[KernelSpec, kernel_service.Handle] | None = None
     error: BaseException | None = None
+    key: str | None = None  # of the Program in the store, if it has been looked for
     refused: frozenset[Node] = frozenset()
     asked: float = 0.0  # when its kernels were asked for
 
@@ -159,8 +160,6 @@ class Executable:
         self._spent = 0.0  # seconds in them
         self._latest_s = 0.0  # of these, in the latest call
         self._worked = 0.0  # of its thread's in them
-        self._quickest: float | None = None  # for each op, in a call after the first, which imports what it needs
-        self._patient = True  # no call has waited for a Program yet because they had taken long in all
 
     @property
     def graph(self) -> Graph:
@@ -178,13 +177,12 @@ class Executable:
         """The graph's outputs. Raises what its ops raise."""
         plan = self.plan(inputs)
         if plan is None:
-            begun, worked, ops = time.monotonic(), time.thread_time(), ops_run()
+            begun, worked = time.monotonic(), time.thread_time()
             results: list[Any] | None
             if flags.get("tier") == "first":
                 results = interpret(self.graph, inputs)
             elif self._has_run:
-                soon = (self._overdue() and self._comes_soon()) or self._nearly_compiled()
-                plan = self.plan(inputs) if soon else None
+                plan = self.plan(inputs) if self._nearly_compiled() else None
                 results = interpret(self.graph, inputs) if plan is None else None
             else:
                 results = interpret_unless(self.graph, inputs, LONG_S, self._comes_soon)
@@ -192,33 +190,23 @@ class Executable:
             if results is None and plan is None:
                 results = interpret(self.graph, inputs)
             if results is not None:
-                self._note_run(time.monotonic() - begun, time.thread_time() - worked, ops_run() - ops)
+                self._note_run(time.monotonic() - begun, time.thread_time() - worked)
                 return results
             assert plan is not None
         return plan.run(list(inputs))
 
-    def _note_run(self, spent: float, worked: float, ops: int) -> None:
+    def _note_run(self, spent: float, worked: float) -> None:
         """Note a call by the ops' bodies: what it took says when a Program is worth the Python that it takes."""
         global _interpreted
         self._latest_s = spent
         self._spent += spent
         self._worked += worked
-        per_op = worked / max(1, ops)
-        if self._has_run:
-            self._quickest = per_op if self._quickest is None else min(per_op, self._quickest)
         self._has_run = True
         _interpreted = time.monotonic()
 
     def _pays(self) -> bool:
         """Return whether a Program is wanted now, and not only when nobody waits for Python."""
-        long = self._quickest is not None and self._quickest >= LONG_OP_S
-        return long or self._worked >= MAKING_S * (len(self.graph.nodes) + FIXED_NODES)
-
-    def _overdue(self) -> bool:
-        """Return True once, when the calls by NumPy have taken long in all."""
-        found = self._patient and self._spent >= LONG_S
-        self._patient = self._patient and not found
-        return found
+        return self._worked >= MAKING_S * (len(self.graph.nodes) + FIXED_NODES)
 
     def _comes_soon(self) -> bool:
         """Return whether the Program of an interpreted call runs after a brief wait, with nothing to compile."""
@@ -336,7 +324,9 @@ class Executable:
             version = self._versions.get(witness)
             if version is None or (not version.made.is_set() and version.process != os.getpid()):
                 version = self._versions[witness] = _Version(witness)
-                if wait:
+                if self._recall(version):
+                    pass
+                elif wait:
                     self._make(version)
                 else:
                     begun = (weakref.ref(self), version)
@@ -359,20 +349,39 @@ class Executable:
                 break
             del self._versions[oldest]
 
+    def _recall(self, version: _Version) -> bool:
+        """Make the version if its Program is stored, which takes a small part of the time; return whether it was."""
+        place = store()
+        if not place.limit or place.is_empty():
+            return False
+        with deferred, resting:
+            version.key = graph_key(self.graph, version.shapes)
+            program = None if version.key is None else program_store.recall(version.key, self.graph)
+            if program is not None:
+                self._try_to_make(version, program)
+        return program is not None
+
     def _make(self, version: _Version) -> None:
-        """Assemble the program and ask for its kernels."""
+        """Assemble the program, ask for its kernels and store it."""
         with deferred:  # what a handler of a signal raises is no reason to run uncompiled
             self._try_to_make(version)
+            if version.program is not None and version.handles is not None and not version.refused and store().limit:
+                key = version.key or graph_key(self.graph, version.shapes)
+                if key is not None:
+                    program_store.keep(key, version.program)
 
-    def _try_to_make(self, version: _Version) -> None:
+    def _try_to_make(self, version: _Version, program: Program | None = None) -> None:
         try:
-            kernel_service.expect()
+            if program is None:
+                kernel_service.expect()
             with importing:  # here: a first result by the ops' bodies does not wait for it
-                from fastgraph.compiler.assemble import assemble
                 from fastgraph.runtime.schedule import Planner
-            graph = self.graph
-            with resting:
-                program = assemble(graph, version.shapes, version.refused)
+
+                if program is None:
+                    from fastgraph.compiler.assemble import assemble
+            if program is None:
+                with resting:
+                    program = assemble(self.graph, version.shapes, version.refused)
             specs = list(dict.fromkeys([step.kernel for step in program.kernel_steps()]))
             version.asked = time.monotonic()
             handles = dict(zip(specs, kernel_service.request(specs), strict=True))
@@ -551,20 +560,17 @@ def _hand_on(end: float) -> None:
         return
     ours = [(ref(), v) for ref, v in list(_begun) if v.process == os.getpid() and not v.made.is_set()]
     left = [(executable, version) for executable, version in ours if executable is not None]
-    if deferred_compilation.hand_over([(e.traced, v.shapes, partial(_made, e, v.shapes)) for e, v in left]):
+    if deferred_compilation.hand_over([partial(_made, e, v.shapes) for e, v in left]):
         return
     for executable, version in left:
         version.wanted.set()
         version.made.wait(max(0.0, end + min(executable._spent, PATIENCE_S) - time.monotonic()))
 
 
-def _made(executable: Executable, shapes: Shapes) -> list[str]:
-    """Make a Program; the keys of its kernels, which are asked for."""
+def _made(executable: Executable, shapes: Shapes) -> None:
+    """Make a Program, and ask for its kernels."""
     version = executable._versions[shapes] = _Version(shapes)  # kept, and so are the handles of its kernels
     executable._make(version)
-    if version.error is not None and not isinstance(version.error, CannotPlan):
-        raise version.error  # which may pass: nothing is noted
-    return [handle.key for handle in (version.handles or {}).values()]
 
 
 try:  # threads and processes can be started then, which from Python 3.12 on they cannot when `atexit` calls

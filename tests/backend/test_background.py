@@ -10,6 +10,7 @@ import threading
 import time
 import types
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ import pytest
 import fastgraph as fg
 from fastgraph.compiler.program.kernel_spec import KernelSpec
 from fastgraph.compiler.store import kernel_service, wait_message
-from fastgraph.compiler.store.kernel_store import store
+from fastgraph.compiler.store.kernel_store import PROGRAM, store
 from fastgraph.core.base import flags
 from fastgraph.graph import interpreter
 from fastgraph.graph.interpreter import interpret_unless
@@ -117,17 +118,13 @@ def test_it_does_not_wait_for_long(made: list[str]) -> None:
     assert len(made) == 1
 
 
-@pytest.mark.parametrize(
-    ("setting", "calls"),
-    [("MAKING_S", 2), ("LONG_OP_S", 3)],
-    ids=["calls have worked as long as it takes", "ops that leave Python to it"],
-)
-def test_later_calls_do_not_wait(made: list[str], monkeypatch: pytest.MonkeyPatch, setting: str, calls: int) -> None:
-    for name in ("LATEST_S", "MAKING_S", "LONG_OP_S"):
-        monkeypatch.setattr(executables, name, 0.0 if name == setting else 60.0)
+def test_later_calls_do_not_wait(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once they have worked as long as it takes."""
+    monkeypatch.setattr(executables, "LATEST_S", 60.0)
+    monkeypatch.setattr(executables, "MAKING_S", 0.0)
     function = fg.function(lambda x: x * 3.0 - 1.0)
     with foreground_threads.foreground:
-        for _ in range(calls):
+        for _ in range(2):
             function(fg.constant([1.0]))
         assert ended()
     assert len(made) == 1
@@ -137,7 +134,7 @@ def test_calls_that_are_pythons_are_left_alone_until_they_have_worked_as_long(
     made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A Program takes Python from them; it is made when there is a pause."""
-    for name in ("LATEST_S", "MAKING_S", "LONG_OP_S"):
+    for name in ("LATEST_S", "MAKING_S"):
         monkeypatch.setattr(executables, name, 60.0)
     assert ended()
     made.clear()
@@ -155,7 +152,7 @@ def test_a_loop_of_calls_puts_off_what_was_begun_before_it_for_a_while_only(
 ) -> None:
     monkeypatch.setattr(executables, "LATEST_S", 0.0)
     monkeypatch.setattr(executables, "FIRST_RUN_S", 60.0)
-    for name in ("MAKING_S", "LONG_OP_S", "LOOP_S"):
+    for name in ("MAKING_S", "LOOP_S"):
         monkeypatch.setattr(executables, name, 60.0)
     assert ended()
     made.clear()
@@ -218,9 +215,11 @@ def tried(made: list[str], monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 def with_stored_kernels(make: Callable[[], Any], *arguments: Any) -> Any:
-    """A Function that has not run yet, whose kernels are there."""
+    """A Function that has not run yet, whose kernels are there, but not its Program."""
     assert make().get_concrete_function(*arguments).wait(60.0)
     assert not store().is_empty()
+    for each in Path(store().directory).glob(f"*{PROGRAM}"):
+        each.unlink()
     return make()
 
 
@@ -240,29 +239,6 @@ def test_kernels_that_are_not_stored_are_not_waited_for(tried: list[bool]) -> No
     other = fg.function(lambda x: fg.tanh(x) * 7.0 + 2.0 - x)
     assert other(fg.constant([0.0])).numpy().tolist() == [2.0]
     assert tried == [False]
-
-
-def test_a_later_call_takes_the_stored_kernels(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once those before it have taken long in all; only one call waits."""
-    monkeypatch.setattr(executables, "LATEST_S", 60.0)
-    function = with_stored_kernels(lambda: fg.function(lambda x: x * 11.0 + 1.0), fg.constant([1.0]))
-    waits: list[bool] = []
-    comes_soon = executables.Executable._comes_soon
-
-    def noted(self: Any) -> bool:
-        waits.append(comes_soon(self))
-        return waits[-1]
-
-    monkeypatch.setattr(executables.Executable, "_comes_soon", noted)
-    with foreground_threads.foreground:
-        function(fg.constant([1.0]))
-        ((reference, version),) = executables._begun
-        executable = reference()
-        assert executable is not None and not version.made.is_set()
-        executable._spent = 1.0
-        assert function(fg.constant([1.0])).numpy() == [12.0]
-        assert waits == [True] and executable._plans
-        assert not executable._overdue()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fastgraph.compiler.store.kernel_store import MARK, Store
+from fastgraph.compiler.store import kernel_store
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked")
 
@@ -59,12 +59,10 @@ def names(folder: Path, kind: str) -> list[Path]:
 
 
 def stored(folder: Path, seconds: float = 60.0) -> bool:
-    """Whether, before long, what is noted of graphs is stored."""
+    """Whether, before long, the Program and its kernel are stored."""
     end = time.monotonic() + seconds
-    place = Store(str(folder / "kernels"), 1 << 20, str(folder / "key"))
     while time.monotonic() < end:
-        keys = [key for each in names(folder, MARK) for key in (place.read(each.stem, MARK) or b"").decode().split()]
-        if keys and all(place.has(key) for key in keys):
+        if names(folder, kernel_store.PROGRAM) and names(folder, ".kernel"):
             return True
         time.sleep(0.02)
     return False
@@ -72,12 +70,13 @@ def stored(folder: Path, seconds: float = 60.0) -> bool:
 
 @pytest.mark.slow
 def test_kernels_of_a_short_program_are_stored_once(tmp_path: Path) -> None:
-    """Again where one is gone; what a program does at its end happens once."""
+    """And their Programs, again where one is gone; what a program does at its end happens once."""
     assert run(tmp_path).endswith("forked\n") and stored(tmp_path)
     assert not run(tmp_path).endswith("forked\n")
-    names(tmp_path, ".kernel")[0].unlink()
-    assert run(tmp_path).endswith("forked\n") and stored(tmp_path)
-    assert len(names(tmp_path, MARK)) == 1 and (tmp_path / "ended").read_text() == "ended\n" * 3
+    for kind in (".kernel", kernel_store.PROGRAM):
+        names(tmp_path, kind)[0].unlink()
+        assert run(tmp_path).endswith("forked\n") and stored(tmp_path)
+    assert len(names(tmp_path, kernel_store.PROGRAM)) == 1 and (tmp_path / "ended").read_text() == "ended\n" * 4
     wait = "\nassert f.get_concrete_function(tf.ones([300])).wait(60); print(kernel_service.statistics())"
     assert "loaded_from_store=1, compiled=0" in run(tmp_path, wait)
 

@@ -89,15 +89,15 @@ def test_key_covers_everything_the_code_depends_on(monkeypatch: pytest.MonkeyPat
         with monkeypatch.context() as patch:
             patch.setattr(target, name, value)
             target._environment.cache_clear()
-            target._environment_hash.cache_clear()
+            target.environment.cache_clear()
             keys.add(kernel_key(spec))
     with monkeypatch.context() as patch:
         patch.setattr(target, "version", lambda package: "0.0")
         target._environment.cache_clear()
-        target._environment_hash.cache_clear()
+        target.environment.cache_clear()
         keys.add(kernel_key(spec))
     target._environment.cache_clear()
-    target._environment_hash.cache_clear()
+    target.environment.cache_clear()
     assert len(keys) == 3 + len(changes) + 1
     assert kernel_key(spec) in keys
 

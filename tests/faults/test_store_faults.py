@@ -203,11 +203,11 @@ def test_code_of_another_version_or_cpu_is_not_loaded(tmp_path: Path, monkeypatc
         real = target.host()
         monkeypatch.setattr(target, "host", lambda: target.Host(real.triple, "another-cpu", real.features))
         target._environment.cache_clear()
-        target._environment_hash.cache_clear()
+        target.environment.cache_clear()
         assert target.kernel_key(spec) != here
         monkeypatch.undo()
         target._environment.cache_clear()
-        target._environment_hash.cache_clear()
+        target.environment.cache_clear()
 
 
 @pytest.mark.parametrize("fault", ["torn", "nonsense", "blocked", "open"])

@@ -127,14 +127,15 @@ def _environment() -> bytes:
 
 
 @cache
-def _environment_hash() -> bytes:
+def environment() -> bytes:
+    """A name of all that kernels' machine code depends on besides the kernels."""
     return hashlib.sha256(_environment()).digest()
 
 
 def kernel_key(spec: KernelSpec) -> str:
     """The name of a kernel's machine code: equal keys, equal code. 40 hexadecimal digits."""
     text = "\0".join((spec.source, ",".join(spec.buffer_types), str(spec.n_sizes), ",".join(spec.imports)))
-    return hashlib.sha256(_environment_hash() + text.encode()).hexdigest()[:40]
+    return hashlib.sha256(environment() + text.encode()).hexdigest()[:40]
 
 
 def symbol(key: str) -> str:

@@ -12,19 +12,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from fastgraph.compiler.cpu import op_renderer as render
-from fastgraph.compiler.program.program import Program, Size
+from fastgraph.compiler.program.program import PARTIAL_NODE, Program, Size
 from fastgraph.compiler.program.shape_inference import infer_graph
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.registry import Primitive, get
+from fastgraph.core.registry import get
 from fastgraph.core.tensor import EagerTensor, from_array
-from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.graph.ir import Graph, Value
 
 #: Bytes of what is copied at the end of an iteration, and of one row.
 SMALL = 2048
 ROWS_BYTES = 1 << 16
-
-_KEPT = Primitive("partial_result", op_type="PartialResult", n_outputs=1)
-_KEPT_NODE = Node(_KEPT, (), {}, (), "partial_result")
 
 
 class Unfit(Exception):
@@ -60,7 +57,7 @@ class Values:
 
     def keep(self, aval: Aval) -> int:
         """The number of a new value of the kernel's own."""
-        self.values.append(Value(_KEPT_NODE, 0, aval.without_value()))
+        self.values.append(Value(PARTIAL_NODE, 0, aval.without_value()))
         self.made.append(len(self.values) - 1)
         return len(self.values) - 1
 
@@ -174,7 +171,7 @@ class Scope:
             if value is None or not aval.is_static:
                 raise Unfit
             self.number[k] = len(self.kernel.values)
-            self.kernel.values.append(Value(_KEPT_NODE, 0, aval.without_value()))
+            self.kernel.values.append(Value(PARTIAL_NODE, 0, aval.without_value()))
             known = value if isinstance(value, EagerTensor) else from_array(np.asarray(value), aval.dtype)
             self.kernel.constants[self.number[k]] = known
         return self.number[k]

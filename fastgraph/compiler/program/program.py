@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from fastgraph.compiler.program.kernel_spec import KernelSpec
 from fastgraph.compiler.program.shape_inference import alike_nodes
+from fastgraph.core.registry import Primitive
+from fastgraph.graph.ir import Node
 
 if TYPE_CHECKING:
-    from fastgraph.graph.ir import Graph, Node, Value
+    from fastgraph.graph.ir import Graph, Value
+
+#: The node of values that are Programs' own: partial results, and what kernels keep.
+PARTIAL_NODE = Node(Primitive("partial_result", op_type="PartialResult", n_outputs=1), (), {}, (), "partial_result")
 
 
 @dataclass(frozen=True)

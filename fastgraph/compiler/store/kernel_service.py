@@ -11,6 +11,7 @@ import contextlib
 import os
 import threading
 import time
+import types
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -141,12 +142,7 @@ class KernelService:
         self.compiling = threading.Lock()  # held while Numba runs in this process
 
     def request(self, specs: Iterable[KernelSpec]) -> list[Handle]:
-        with importing:
-            try:
-                from fastgraph.compiler.cpu.target import kernel_key
-            except Exception as error:  # a shared object that does not load, say
-                raise error if isinstance(error, ImportError) else ImportError(_told(error)) from error
-
+        kernel_key = _target().kernel_key
         handles = []
         missing: list[Entry] = []
         place = store()
@@ -185,10 +181,9 @@ class KernelService:
         if code is None:
             return False
         from fastgraph.compiler.cpu.loader import Library, LoadError
-        from fastgraph.compiler.cpu.target import symbol
 
         try:
-            library = Library(code, symbol(entry.key))
+            library = Library(code, _target().symbol(entry.key))
         except LoadError as error:
             if stored:
                 entry.refused = True
@@ -440,6 +435,21 @@ if hasattr(os, "register_at_fork"):
 def request(specs: Iterable[KernelSpec]) -> list[Handle]:
     """A handle for each kernel. Those in memory or in the store are ready at once; the others are being compiled."""
     return _desk.request(specs)
+
+
+def environment() -> bytes:
+    """A name of what kernels are compiled by, and of the CPU that they are compiled for. Raises ImportError."""
+    return bytes(_target().environment())
+
+
+def _target() -> types.ModuleType:
+    """The module that knows the CPU."""
+    with importing:
+        try:
+            from fastgraph.compiler.cpu import target
+        except Exception as error:  # a shared object that does not load, say
+            raise error if isinstance(error, ImportError) else ImportError(_told(error)) from error
+    return target
 
 
 def _told(error: Exception) -> str:

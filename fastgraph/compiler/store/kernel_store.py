@@ -1,4 +1,4 @@
-"""The kernel store: a directory of object code, and of converted Python code, shared by every process of one user.
+"""The kernel store: a directory of object code, Programs and converted Python code, shared by all processes of a user.
 
 Rule: nothing is run that was not written, whole, by this user with this user's key (`store_key`; docs/store.md says who
 can do what). The directory is refused unless it belongs to the user and no other can write to it; files are opened
@@ -31,9 +31,9 @@ MAGIC = b"fastgraph store 2\n"
 _SUFFIX = ".kernel"
 #: The kind of file that holds Python code which AutoGraph has made.
 CONVERTED = ".code"
-#: The kind of file that names the kernels of a graph.
-MARK = ".graph"
-_SUFFIXES = (_SUFFIX, CONVERTED, MARK)
+#: The kind of file that holds the Program of a graph.
+PROGRAM = ".program"
+_SUFFIXES = (_SUFFIX, CONVERTED, PROGRAM)
 _TAG = 32  # bytes of a SHA-256 and of an HMAC
 _LARGEST = 16 << 20  # no kernel's code comes near it
 _USUAL = 256 << 10  # few kernels are larger
