@@ -121,7 +121,7 @@ class _Facts:
         if not isinstance(value, EagerTensor):
             raise Unnamed(f"{kind.__name__}")
         if value.aval.dtype is string:
-            return ["string", value.aval.shape, repr(value.numpy())]
+            return ["string", value.aval.shape, repr(as_array(value).tolist())]
         data = as_array(value).tobytes()
         return [value.aval.dtype.code, value.aval.shape, data if len(data) <= _LONG else hashlib.sha256(data).digest()]
 
