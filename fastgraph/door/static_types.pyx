@@ -1,10 +1,10 @@
-"""What only C can do to classes: rename those that are written in C, and look names up without a frame of ours."""
+"""Changes to classes that only C can make: names of those written in C, names looked up without a frame of ours."""
 
 from cpython.ref cimport Py_INCREF, PyObject
 
 cdef extern from *:
     """
-    /* What `_found` gives. An error for this very name, or for none yet, shows the line that asked and nothing below. */
+    /* Give what `_found` gives; an error for this very name, or for none yet, shows the line that asked alone. */
     static PyObject *fg_frameless(PyObject *self, PyObject *name) {
         PyObject *found = PyObject_CallMethod(self, "_found", "O", name), *kind, *error, *frames, *missing;
         if (found != NULL || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
