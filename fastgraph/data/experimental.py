@@ -36,7 +36,8 @@ from fastgraph.data.sharding import SHARD_HINT
 from fastgraph.data.sources import Run
 from fastgraph.records.record_files import TFRecordWriter as RecordWriter
 
-if TYPE_CHECKING:  # rarer than what they import is large: found when they are asked for, as api/public_names.py says
+# Rarer than what they import is large: found when they are asked for, as api/public_names.py says.
+if TYPE_CHECKING:
     from fastgraph.data.csv_files import CsvDataset, SqlDataset, make_csv_dataset
     from fastgraph.data.dataset_tables import DatasetInitializer, index_table_from_dataset, table_from_dataset
 
