@@ -150,15 +150,14 @@ def nearest(name: str, names: Iterable[str], least: float) -> list[str]:
     return difflib.get_close_matches(name, list(names), 1, least)
 
 
-def missing(namespace: str, name: str) -> AttributeError:
+def missing(namespace: str, name: str, root: str = ROOT) -> AttributeError:
     """Return the error for a name that is not there: NotBuiltError, with a substitute, if TensorFlow has it."""
     dotted = joined(namespace, name)
     known = tensorflow_names()
     unlisted = namespace == "raw_ops" and name[:1].isupper()
     of_old = unlisted or (f"{namespace}.".startswith("compat.v1.") and not name.startswith("_"))  # names not listed
     if name not in known.get(namespace, ()) and dotted not in known and not of_old:
-        module = f"{ROOT}.{namespace}" if namespace else ROOT
-        text = f"module {module!r} has no attribute {name!r}"
+        text = f"module {f'{root}.{namespace}' if namespace else root!r} has no attribute {name!r}"
         if name.startswith("_"):
             return AttributeError(text)
         spelling: Callable[[str], str] = imported(f"{ROOT}.door.v1_names").spelling

@@ -581,6 +581,12 @@ PUBLIC: dict[str, str] = {
         for name in names.split()
     },
     **_same("data.optionals", "Optional", ("experimental",)),
+    **_same("data.csv_files", "CsvDataset SqlDataset make_csv_dataset", ("data.experimental",)),
+    **_same(
+        "data.dataset_tables",
+        "DatasetInitializer index_table_from_dataset table_from_dataset",
+        ("data.experimental",),
+    ),
     **_same(
         "api.configuration",
         "VERSION GIT_VERSION COMPILER_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER "

@@ -18,10 +18,10 @@ from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import current_trace
 from fastgraph.data.element_specs import Element, flat, normalized, packed, spec_of, tensor_specs
 from fastgraph.data.handles import resolve
-from fastgraph.data.prefetching import Together
+from fastgraph.data.prefetching import Together, anywhere
 from fastgraph.data.sources import Chained, OfTensors, Run, Source
 from fastgraph.errors import InvalidArgumentError, OpError, OutOfRangeError
-from fastgraph.graph.ir import Graph, effects
+from fastgraph.graph.ir import PYTHON, Graph, effects, subgraphs
 from fastgraph.graph.subgraphs import subgraph_name, traced
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.ops.random_states import generators
@@ -97,7 +97,7 @@ class Mapped:
         #: True where passes differ by more than their elements: it draws numbers, or writes Variables.
         self.stateful = self.draws or any(resource is not None for resource in written)
         #: True where it calls Python, which may tell others that it was called.
-        self.calls_python = None in written
+        self.calls_python = _calls_python(graph)
 
     @property
     def draws(self) -> bool:
@@ -120,6 +120,16 @@ class Mapped:
                 return self._call(element, captured)
 
         return call
+
+
+def _calls_python(graph: Graph) -> bool:
+    """Return whether a graph calls the program's Python, or makes datasets that do."""
+    for node in graph.nodes:
+        if node.op.name in PYTHON or any(_calls_python(inner) for inner, _ in subgraphs(node)):
+            return True
+        if node.op.name == "make_dataset" and anywhere(resolve(node.attrs["recipe"]).described, "calls_python"):
+            return True
+    return False
 
 
 class OfFunction(OfTensors):

@@ -16,6 +16,7 @@ from typing import Any
 import fastgraph
 from fastgraph.api import namespaces, public_names
 from fastgraph.door import internal_names, v1_names
+from fastgraph.door.static_types import without_frames
 from fastgraph.errors import NotBuiltError, NotBuiltImportError
 
 #: The version of TensorFlow's API that fastgraph follows.
@@ -70,6 +71,10 @@ class OldKeras(Front):
 
     def __dir__(self) -> list[str]:
         return sorted({*dir(self._public), *dir(self._source)})
+
+
+for _each in (Front, OldKeras, namespaces.Namespace):
+    without_frames(_each)
 
 
 def front(path: str) -> Front:
@@ -199,9 +204,13 @@ def lookup(path: str, name: str) -> Any:
         raise NotBuiltError(internal_names.advice(dotted))
     if path == "compat":
         return getattr(fastgraph.compat, name)
-    if path:
-        raise namespaces.missing(path, name)
-    return getattr(fastgraph, name)
+    try:
+        if not path:
+            return getattr(fastgraph, name)
+    except AttributeError as error:
+        if error.name != name:
+            raise
+    raise namespaces.missing(path, name, "tensorflow")
 
 
 def names(path: str) -> set[str]:

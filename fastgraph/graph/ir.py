@@ -291,6 +291,8 @@ _NO_EFFECTS: list[Effect] = []
 #: Ops on the host that touch no resource; what the others call (Python, pipelines of data) may read and write any.
 _TELLING = frozenset({"Assert", "Communicate", "PrintV2", "Timestamp"})
 _ANY = Effect("write", None)
+#: Calls of the program's own Python.
+PYTHON = frozenset({"py_func", "eager_py_func"})
 #: Ops that give what they take if it is as it must be: what is known of the result is so once they have run.
 CHECKS = frozenset({"within", "ensure_extents"})
 

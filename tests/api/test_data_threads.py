@@ -111,6 +111,31 @@ def test_quick_pipelines_have_no_thread():
     assert not _threads("fastgraph-prefetch") and not _threads("fastgraph-map")
 
 
+def test_a_function_that_makes_datasets_is_no_call_of_python():
+    dataset = Dataset.range(3).flat_map(lambda x: Dataset.range(4 * x, 4 * x + 4).batch(2))
+    elements = iter(dataset.map(lambda pair: pair[0] + pair[1]).prefetch(4))
+    assert [int(next(elements)) for _ in range(4)] == [1, 5, 9, 13]
+    assert not _threads("fastgraph-prefetch")
+    assert [int(x) for x in elements] == [17, 21]
+
+
+def test_prefetch_calls_python_of_inner_datasets_ahead():
+    called = threading.Event()
+
+    def square(x):
+        if x == 5:
+            called.set()
+        return x * x
+
+    def inner(x):
+        return Dataset.range(x, x + 4).map(lambda y: tf.numpy_function(square, [y], tf.int64))
+
+    elements = iter(Dataset.range(0, 12, 4).flat_map(inner).prefetch(3))
+    assert [int(next(elements)) for _ in range(3)] == [0, 1, 4]
+    assert called.wait(20)  # nobody asks for another element meanwhile
+    assert [int(x) for x in elements] == [i * i for i in range(3, 12)]
+
+
 def _wait(x):
     time.sleep(0.002)
     if x == 11:

@@ -280,6 +280,14 @@ def test_matrices_by_a_vector_each_go_with_what_comes_before_and_after(
     assert [type(step) for step in program.steps] == [KernelStep]
 
 
+@pytest.mark.parametrize(
+    ("sizes", "pieces"),
+    [((32, 128, 784), 2), ((784, 128, 32), 2), ((32, 128, 128), 1), ((96, 160, 256), 1), ((1024, 1024, 256), 8)],
+)
+def test_products_of_sixty_microseconds_are_cut_in_two(sizes: tuple[int, int, int], pieces: int) -> None:
+    assert step_specs.gemm_shards((), *sizes, 4)[0] == pieces
+
+
 @pytest.mark.parametrize(("left", "right"), [((8, 4), ()), ((2, 3, 5), ()), ((6, 1), (1,)), ((3, 0), ())], ids=str)
 def test_rows_of_all_batches_make_one_product_with_a_shared_matrix(
     left: Any, right: Any, monkeypatch: pytest.MonkeyPatch

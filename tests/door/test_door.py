@@ -91,6 +91,17 @@ def test_behind_the_door_is_what_fastgraph_has() -> None:
     assert found == {"value": 6.0, "there": [False, False, True]}
 
 
+@pytest.mark.parametrize("name", ["no_such_name", "nn.no_such_name", "python.ops.math_ops.no_such_name", "lite"])
+def test_a_name_that_is_not_there_shows_the_line_that_asks_for_it(name: str) -> None:
+    text = f"import tensorflow as tf\nimport tensorflow.python.ops.math_ops\ndef used():\n    tf.{name}\nused()\n"
+    lines = run("-c", text).stderr.splitlines()
+    assert [line.partition(", line ")[2] for line in lines if line.startswith("  File")] == [
+        "5, in <module>",
+        "4, in used",
+    ]
+    assert lines[-1] == "AttributeError: module 'tensorflow' has no attribute 'no_such_name'" or name != "no_such_name"
+
+
 def test_importing_the_door_costs_what_fastgraph_costs() -> None:
     found = answer(
         """

@@ -104,6 +104,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (168_940, "tables of the methods of TensorFlow's that classes lack, and of what to use in their place"),
     (168_960, "a tape's recorder, and readers of checkpoints, as libraries ask for them"),
     (169_070, "slices and searchsorted of many elements at once; Keras's configs in both formats; names of operators"),
+    (169_134, 'errors for names that are not there without frames of ours; tables of datasets loaded when asked for'),
     (169_343, "kernels' own front end: their sources become LLVM's IR without Numba's passes"),
     (169_400, 'Programs as plain data in the store, and the names of graphs under which they lie'),
 )

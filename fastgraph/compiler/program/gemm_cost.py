@@ -40,7 +40,9 @@ def gemm_shards(batch: Sequence[int], m: int, n: int, k: int, size: int) -> tupl
     pieces = 1
     if count < 16:
         least = GEMM_DEEP_LEAST if k >= 4 * max(m, n) else GEMM_LEAST
-        while pieces * 2 <= 32 and one / (pieces * 2) >= GEMM_PIECE_NS and max(m, n) // (pieces * 2) >= least:
+        while pieces * 2 <= 32 and max(m, n) // (pieces * 2) >= least:
+            if one / (pieces * 2) < (SHARD_NS if pieces == 1 else GEMM_PIECE_NS):  # the first cut halves the time
+                break
             pieces *= 2
     chunk = 1
     if pieces == 1 and count > 1:

@@ -11,12 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastgraph.core.base.shapes import Aval, Shape
-from fastgraph.graph.ir import Graph, Node, Value, infer, subgraphs
+from fastgraph.graph.ir import PYTHON, Graph, Node, Value, infer, subgraphs
 from fastgraph.graph.passes.rewriter import attrs_key
 
 _WITH_GRAPHS = frozenset(("cond", "while", "call"))
-#: Calls of the program's Python: the graph notes what it was told of their results (`set_shape`), and a run may differ.
-_TOLD = frozenset(("py_func", "eager_py_func"))
 
 
 class CannotPlan(Exception):
@@ -40,7 +38,8 @@ def infer_graph(
 
     `known` are avals that are found already: nodes whose results are all among them are not looked at. Nodes of one
     number in `alike` (see `alike_nodes`) give the same for the same shapes: only the first is asked.
-    What the graph notes besides counts where inference says nothing, but not behind calls of Python: see `_TOLD`.
+    What the graph notes besides counts where inference says nothing, but not behind calls of Python:
+    it was told of their results (`set_shape`), and a run may differ.
     Raises CannotPlan where an op does not fit; with `partial`, its results are what the graph notes of them.
     """
     table: dict[Value, Aval] = dict(known or {})
@@ -81,7 +80,7 @@ def infer_graph(
 def calls_python(node: Node) -> bool:
     """Say whether a node, or one in its graphs, calls the program's Python."""
     if node.op.name not in _WITH_GRAPHS:
-        return node.op.name in _TOLD
+        return node.op.name in PYTHON
     return any(_in_graph(graph) for graph, _ in subgraphs(node))
 
 
