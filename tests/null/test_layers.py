@@ -186,7 +186,6 @@ LATE = {
 LATE_MODULES = {
     "compiler.cpu.register_block_intrinsics",
     "compiler.cpu.transpose_intrinsics",
-    "compiler.cpu.incomplete_gamma",
     "compiler.cpu.complex_arithmetic",
     "compiler.cpu.front_end",
     "compiler.cpu.intrinsics",
