@@ -1,8 +1,7 @@
 """Incomplete gamma and beta functions: igamma, igammac, betainc, and their gradients.
 
-Rule: as in special_functions.py: bodies are the NumPy oracles of what kernels compute
-(compiler/vecmath,
-of the same names). Source of the functions: NIST Digital Library of Mathematical Functions, chapter 8.
+Rule: as in special_functions.py: bodies are the NumPy oracles of what kernels compute (compiler/vecmath,
+incomplete_gamma.py and incomplete_beta.py). Source of the functions: NIST Digital Library of Mathematical Functions, 8.
 """
 
 from __future__ import annotations
