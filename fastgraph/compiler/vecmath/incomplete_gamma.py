@@ -1,8 +1,8 @@
 """Incomplete gamma functions of lanes: the regularised lower and upper one, and the derivative by the first argument.
 
 Rule: as in functions.py, but for branches and loops in functions with forms for vectors (`Lane.inside`); float64
-inside, whatever the kernel's floats are. Methods: the power series for small x, the continued fraction for large x, Temme's
-expansion where both are large and near. Of float32, sums end where its last digit does.
+inside, whatever the kernel's floats are. Methods: the power series for small x, the continued fraction for large x,
+Temme's expansion where both are large and near. Of float32, sums end where its last digit does.
 """
 
 from __future__ import annotations
