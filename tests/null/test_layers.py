@@ -168,6 +168,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
 UPWARD = {
     ("graph.trace", "graphdef.graph_view"): "annotations",
     ("graph.symbolic_tensor", "graphdef.graph_view"): "annotations",
+    ("compiler.vecmath.incomplete_gamma", "compiler.cpu.llvm_lanes"): "an annotation: what the functions are of",
+    ("compiler.vecmath.incomplete_beta", "compiler.cpu.llvm_lanes"): "an annotation: what the functions are of",
     ("ops.families", "graph.ir"): "an annotation: what the lowerings of all ops receive",
     ("ops.families", "compiler.nest.loop_nest"): "an annotation: what the lowerings of all ops receive",
     ("ops.families", "compiler.nest.scalar_ir"): "an annotation: what the lowerings of all ops receive",
@@ -199,6 +201,8 @@ LATE_MODULES = {
     "compiler.vecmath.bessel",
     "compiler.vecmath.exponentials",
     "compiler.vecmath.float_formats",
+    "compiler.vecmath.incomplete_beta",
+    "compiler.vecmath.incomplete_gamma",
     "compiler.vecmath.inverse_functions",
     "compiler.vecmath.philox",
     "compiler.vecmath.powers",

@@ -55,7 +55,6 @@ HOST_STEPS = {
     "logm": LAPACK,
     "sqrtm": LAPACK,
     "banded_triangular_solve": RECURRENCE,
-    "tridiagonal_solve": RECURRENCE,
     "eigh_tridiagonal": RECURRENCE,
     "unique": "a sort whose number of results is data",
     "suppression": "one box after the other, until the best is taken",

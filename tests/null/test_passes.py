@@ -543,3 +543,17 @@ def test_values_of_transforms_of_which_half_is_known(rng, shape):
         (lambda v: fg.math.real(fg.signal.fft3d(v)), z, np.fft.fftn(z).real),
     ):
         np.testing.assert_allclose(fg.function(function)(fg.constant(given)), wanted, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [1, 2, 3, 4])
+def test_short_cosine_transforms_are_products(rng, kind):
+    x = rng.normal(size=(3, 4, 8))
+
+    def both(v):
+        return fg.signal.dct(v, type=kind), fg.signal.idct(v, type=kind)
+
+    kinds = optimised(both, fg.TensorSpec(x.shape, fg.float64))
+    assert "dct" not in kinds and "matmul" in kinds
+    assert "dct" in optimised(both, fg.TensorSpec([3, 200], fg.float64))
+    for got, wanted in zip(fg.function(both)(fg.constant(x)), both(fg.constant(x)), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-12)

@@ -394,7 +394,7 @@ def _with_forms(
 
 
 def _mostly(usual: Callable[..., tuple[Lane, Lane]], otherwise: Callable[..., Lane], rare: bool) -> Callable[..., Lane]:
-    """What the functions behind `Lane.mostly` compute."""
+    """The body of a function behind `Lane.mostly`."""
 
     def body(*given: Lane) -> Lane:
         near, fit = usual(*given)

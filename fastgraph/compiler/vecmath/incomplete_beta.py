@@ -7,13 +7,14 @@ Rule: as in incomplete_gamma.py. Method: the continued fraction of Didonato and 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastgraph.compiler.vecmath.exponentials import exp, log, log1p
 from fastgraph.compiler.vecmath.float_formats import max_, min_
 from fastgraph.compiler.vecmath.incomplete_gamma import mu_less_log, stirling_rest
 
-Lane = Any  # llvm_lanes.Lane; not imported, so that this file is only mathematics
+if TYPE_CHECKING:
+    from fastgraph.compiler.cpu.llvm_lanes import Lane
 
 INF = math.inf
 NAN = math.nan
@@ -37,7 +38,7 @@ def _raised(small: Lane, sum_: Lane) -> tuple[Lane, Lane, Lane]:
     return small, sum_, ratio
 
 
-def _power_by_gamma(a: Lane, b: Lane, log_x: Lane, log_y: Lane) -> Lane:
+def _power_by_gamma(a: Lane, b: Lane, log_x: Lane, log_y: Lane) -> Any:
     """x**a y**b / B(a, b) where a or b is below 10."""
     least, most = min_(a, b), max_(a, b)
     least, whole, ratio = _raised(least, a + b)
@@ -48,13 +49,13 @@ def _power_by_gamma(a: Lane, b: Lane, log_x: Lane, log_y: Lane) -> Lane:
     return exp(exponent + (a * log_x + b * log_y)) * (ratio * other)
 
 
-def _less_log(u: Lane) -> Lane:
+def _less_log(u: Lane) -> Any:
     """u - log(1 + u)."""
     near = u.abs() < 0.3
     return near.select(mu_less_log(near.select(u, 0.0)), u - log1p(u))
 
 
-def _power_by_mean(a: Lane, b: Lane, distance: Lane) -> Lane:
+def _power_by_mean(a: Lane, b: Lane, distance: Lane) -> Any:
     """x**a y**b / B(a, b) where both are large: by the `distance` (a + b) x - a from the mean, without cancellation."""
     whole = a + b
     exponent = a * _less_log(distance / a) + b * _less_log(-distance / b)
@@ -62,7 +63,7 @@ def _power_by_mean(a: Lane, b: Lane, distance: Lane) -> Lane:
     return exp(rest - exponent) * (a / whole * (b * (0.5 / math.pi))).sqrt()
 
 
-def _fraction(a: Lane, b: Lane, x: Lane, y: Lane, excess: Lane, least: float) -> Lane:
+def _fraction(a: Lane, b: Lane, x: Lane, y: Lane, excess: Lane, least: float) -> Any:
     """The continued fraction, two convergents at a time, the denominator made 1 after each time."""
 
     def step(n: Lane, below: Lane, value: Lane, p: Lane, q: Lane) -> tuple[list[Lane], Lane]:
@@ -87,7 +88,7 @@ def _fraction(a: Lane, b: Lane, x: Lane, y: Lane, excess: Lane, least: float) ->
     return everywhere.repeated([nought, below, first, nought, first], step, _MOST_TERMS // 2)[2]
 
 
-def _regularised(a: Lane, b: Lane, x: Lane, single: bool) -> Lane:
+def _regularised(a: Lane, b: Lane, x: Lane, single: bool) -> Any:
     y = 1.0 - x
     inside = (a > 0.0) & (b > 0.0) & (x >= 0.0) & (x <= 1.0)
     usable = inside & (a < INF) & (b < INF) & (x > 0.0) & (x < 1.0)
@@ -98,7 +99,7 @@ def _regularised(a: Lane, b: Lane, x: Lane, single: bool) -> Lane:
     return bad.select(NAN, result)
 
 
-def _between(usable: Lane, a: Lane, b: Lane, x: Lane, y: Lane, single: bool) -> Lane:
+def _between(usable: Lane, a: Lane, b: Lane, x: Lane, y: Lane, single: bool) -> Any:
     one = a.constant(1.0)
     a, b = (min_(usable.select(each, one), a.constant(_LARGE)) for each in (a, b))
     x, y = usable.select(x, 0.5), usable.select(y, 0.5)
@@ -115,7 +116,7 @@ def _between(usable: Lane, a: Lane, b: Lane, x: Lane, y: Lane, single: bool) -> 
     return turned.select(1.0 - value, value)
 
 
-def betainc(a: Lane, b: Lane, x: Lane) -> Lane:
+def betainc(a: Lane, b: Lane, x: Lane) -> Any:
     """The regularised incomplete beta function; NaN but for a > 0, b > 0, x in [0, 1]."""
     single = a.dtype == "float32"
     wide = [each.to("float64") for each in (a, b, x)]

@@ -10,14 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastgraph.compiler.vecmath.exponentials import erfc, exp, expm1, log
 from fastgraph.compiler.vecmath.float_formats import max_, min_, polynomial
 from fastgraph.compiler.vecmath.special_functions import digamma, log_of_gamma
 from fastgraph.core.base import gamma_expansion
 
-Lane = Any  # llvm_lanes.Lane; not imported, so that this file is only mathematics
+if TYPE_CHECKING:
+    from fastgraph.compiler.cpu.llvm_lanes import Lane
 
 INF = math.inf
 NAN = math.nan
@@ -33,7 +34,7 @@ _SUMMED = 12.0
 _sums = cache(gamma_expansion.terms)  # 40 ms, and few kernels have these functions
 
 
-def _total(rows: tuple[tuple[float, ...], ...], eta: Lane, inverse: Lane) -> Lane:
+def _total(rows: tuple[tuple[float, ...], ...], eta: Lane, inverse: Lane) -> Any:
     """The sum of rows[k][n] eta**n / a**k."""
     total = eta.constant(0.0)
     for row in reversed(rows):
@@ -41,26 +42,26 @@ def _total(rows: tuple[tuple[float, ...], ...], eta: Lane, inverse: Lane) -> Lan
     return total
 
 
-def mu_less_log(mu: Lane) -> Lane:
+def mu_less_log(mu: Lane) -> Any:
     """mu - log(1 + mu) for |mu| < 1 / 3, by the series of atanh."""
     s = mu / (mu + 2.0)
     square = s * s
     return mu * s - 2.0 * s * square * polynomial(square, tuple(1.0 / (2 * k + 3) for k in range(12)))
 
 
-def _log_gamma(x: Lane, single: bool) -> Lane:
+def _log_gamma(x: Lane, single: bool) -> Any:
     """lgamma of numbers from 1 on, to be an exponent."""
     return log_of_gamma(x) if single else x.call("lgamma")
 
 
-def stirling_rest(z: Lane) -> Lane:
+def stirling_rest(z: Lane) -> Any:
     """log(gamma(z)) less its first three terms by Stirling, for z from 10 on."""
     inverse = 1.0 / (z * z)
     rest = polynomial(inverse, (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360))
     return rest / z
 
 
-def _power(a: Lane, x: Lane, single: bool) -> Lane:
+def _power(a: Lane, x: Lane, single: bool) -> Any:
     """x**a e**-x / gamma(a + 1)."""
     small = a < 10.0
     large = max_(a, a.constant(10.0))
@@ -69,7 +70,7 @@ def _power(a: Lane, x: Lane, single: bool) -> Lane:
     return small.only_where(lambda: exp(a * log(x) - x - _log_gamma(a + 1.0, single)), far)
 
 
-def _series(where: Lane, a: Lane, x: Lane, least: float) -> Lane:
+def _series(where: Lane, a: Lane, x: Lane, least: float) -> Any:
     """The power series of the lower function, four terms at a time."""
     a, x = min_(a, a.constant(_LARGE)), min_(x, x.constant(_LARGE))
 
@@ -86,7 +87,7 @@ def _series(where: Lane, a: Lane, x: Lane, least: float) -> Lane:
     return where.repeated([a, one, one], step, _MOST_TERMS)[2]
 
 
-def _fraction(where: Lane, a: Lane, x: Lane, least: float) -> Lane:
+def _fraction(where: Lane, a: Lane, x: Lane, least: float) -> Any:
     """The continued fraction of the upper function, for x above a and not small: four convergents at a time, the
     denominator made 1 after each time."""
     a, x = min_(a, a.constant(_LARGE)), min_(x, x.constant(_LARGE))
@@ -107,7 +108,7 @@ def _fraction(where: Lane, a: Lane, x: Lane, least: float) -> Lane:
     return where.repeated([nought, b, inverse, nought, inverse], step, _MOST_TERMS // 4)[2]
 
 
-def _upper_series(a: Lane, x: Lane, single: bool) -> Lane:
+def _upper_series(a: Lane, x: Lane, single: bool) -> Any:
     """The upper function for x up to 1.1 and small a: 1 - the lower function would cancel."""
     total = factor = a.constant(0.0)
     factor = factor + 1.0
@@ -117,7 +118,7 @@ def _upper_series(a: Lane, x: Lane, single: bool) -> Lane:
     logarithm = log(x)
     whole = a + 1.0
     logarithm_of_gamma = _log_gamma(whole, single)
-    # What rounding takes from a small a
+    # A small a loses digits in 1 + a.
     rounded = logarithm_of_gamma - (a < 1e-3).select((a - (whole - 1.0)) * _EULER, 0.0)
     exponent = a * logarithm
     return -expm1(exponent - rounded) - a * exp(exponent - logarithm_of_gamma) * total
@@ -130,7 +131,7 @@ def _eta(a: Lane, x: Lane) -> tuple[Lane, Lane, Lane]:
     return mu, half_square, (half_square * 2.0).sqrt().copysign(mu)
 
 
-def _value_near(a: Lane, x: Lane, sign: float) -> Lane:
+def _value_near(a: Lane, x: Lane, sign: float) -> Any:
     """Temme's expansion: of the upper function (sign 1) or the lower one (-1)."""
     _, half_square, eta = _eta(a, x)
     rest = exp(-a * half_square) / (a * (2.0 * math.pi)).sqrt() * _total(_sums(), eta, 1.0 / a)
@@ -138,13 +139,13 @@ def _value_near(a: Lane, x: Lane, sign: float) -> Lane:
 
 
 def _cases(a: Lane, x: Lane) -> tuple[Lane, Lane]:
-    """Where a and x are positive and finite but not near each other, and where they are near."""
+    """True where a and x are positive and finite but not near each other; and where they are near."""
     usable = (a > 0.0) & (x > 0.0) & (a < INF) & (x < INF)
     near = usable & (a >= _LEAST) & ((x - a).abs() < a * _REACH)
     return usable & ~near, near
 
 
-def _lower(a: Lane, x: Lane, single: bool) -> Lane:
+def _lower(a: Lane, x: Lane, single: bool) -> Any:
     usable, near = _cases(a, x)
     least = 2.0**-30 if single else 2.0**-53
     by_fraction = usable & (x > a) & (x > _SUMMED)
@@ -158,7 +159,7 @@ def _lower(a: Lane, x: Lane, single: bool) -> Lane:
     return x.equals(0.0).select(0.0, ((a > 0.0) & (x >= 0.0)).select(result, NAN))
 
 
-def _upper(a: Lane, x: Lane, single: bool) -> Lane:
+def _upper(a: Lane, x: Lane, single: bool) -> Any:
     usable, near = _cases(a, x)
     least = 2.0**-30 if single else 2.0**-53
     bound = (x <= 0.5).select(-0.4 / log(x), x * 1.1)
@@ -175,7 +176,7 @@ def _upper(a: Lane, x: Lane, single: bool) -> Lane:
     return ((a > 0.0) & (x >= 0.0)).select(x.equals(0.0).select(1.0, result), NAN)
 
 
-def _near_by_a(a: Lane, x: Lane) -> Lane:
+def _near_by_a(a: Lane, x: Lane) -> Any:
     mu, half_square, eta = _eta(a, x)
     slope = mu.equals(0.0).select(1.0, mu / eta)
     inverse, rows = 1.0 / a, _sums()
@@ -185,7 +186,7 @@ def _near_by_a(a: Lane, x: Lane) -> Lane:
     return exp(-a * half_square) / (a * (2.0 * math.pi)).sqrt() * (eta * 0.5 - slope - grown)
 
 
-def _series_by_a(where: Lane, a: Lane, x: Lane, least: float) -> Lane:
+def _series_by_a(where: Lane, a: Lane, x: Lane, least: float) -> Any:
     def step(d: Lane, term: Lane, total: Lane, harmonic: Lane, slope: Lane) -> tuple[list[Lane], Lane]:
         d = d + 1.0
         inverse = 1.0 / d
@@ -200,7 +201,7 @@ def _series_by_a(where: Lane, a: Lane, x: Lane, least: float) -> Lane:
     return total * (log(x) - digamma(a + 1.0)) + slope
 
 
-def _fraction_by_a(where: Lane, a: Lane, x: Lane, steady: float) -> Lane:
+def _fraction_by_a(where: Lane, a: Lane, x: Lane, steady: float) -> Any:
     """The derivative of the convergents p / q of the upper function's continued fraction."""
 
     def step(*state: Lane) -> tuple[list[Lane], Lane]:
@@ -227,7 +228,7 @@ def _fraction_by_a(where: Lane, a: Lane, x: Lane, steady: float) -> Lane:
     return slope + value * (log(x) - digamma(a))
 
 
-def _grad_a(a: Lane, x: Lane, single: bool) -> Lane:
+def _grad_a(a: Lane, x: Lane, single: bool) -> Any:
     usable, near = _cases(a, x)
     least, steady = (2.0**-30, 2.0**-28) if single else (2.0**-53, _STEADY)
     by_series = usable & ((x <= 1.0) | (x <= a))
@@ -240,7 +241,7 @@ def _grad_a(a: Lane, x: Lane, single: bool) -> Lane:
 
 
 def _of(name: str, function: Callable[[Lane, Lane, bool], Lane]) -> Callable[[Lane, Lane], Lane]:
-    def of_lanes(a: Lane, x: Lane) -> Lane:
+    def of_lanes(a: Lane, x: Lane) -> Any:
         single = a.dtype == "float32"
         wide = a.to("float64").inside(f"{name}_{a.dtype}", lambda a, x: function(a, x, single), x.to("float64"))
         return wide.to(a.dtype)

@@ -24,9 +24,9 @@ from fastgraph.graph.passes.loop_accumulators import accumulate
 from fastgraph.graph.passes.loop_duplicates import merge_duplicates
 from fastgraph.graph.passes.loop_invariants import hoist, move_out
 from fastgraph.graph.passes.part_lookups import InOne, lookups_of_parts
-from fastgraph.graph.passes.real_transforms import transform_of_real
 from fastgraph.graph.passes.rewriter import Application, Rebuild, Row, Rule, compile_row, exactly
 from fastgraph.graph.passes.scalar_replacement import take_apart
+from fastgraph.graph.passes.transforms import short_cosine_transform, transform_of_real
 from fastgraph.graph.passes.transposed_reductions import reduces_transposed, sunk
 from fastgraph.graph.passes.unread_parts import OnePart, read_once
 from fastgraph.graph.structural_ops import CONST
@@ -361,6 +361,7 @@ def algebra_rules() -> dict[str, list[Rule]]:
             ("cond", _cond_known),
             ("shape", shape_of_rows),
             ("fft", transform_of_real),
+            ("dct", short_cosine_transform),
         )
     return _algebra_rules
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections import Counter
 
 from fastgraph.graph.ir import Graph, Node
-from fastgraph.graph.passes.real_transforms import real_transform
 from fastgraph.graph.passes.rewriter import Application, Rebuild
+from fastgraph.graph.passes.transforms import real_transform
 
 #: Ops whose first result another op gives, without attributes.
 _FIRST = {"eigh": "eigvalsh", "svd": "singular_values"}

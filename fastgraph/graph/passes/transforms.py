@@ -1,8 +1,9 @@
-"""Rules for Fourier transforms of complex numbers of which half is known: their input is real, or their imaginary part
-is dropped. Half of the work, and mostly half of the memory, are saved.
+"""Rules for transforms: those of complex numbers of which half is known, for their input is real, or their imaginary
+part dropped, do half of the work; short cosine transforms are products, which kernels compute.
 
     fft(cast(x))   becomes the transform of real numbers and, by symmetry, the negative frequencies
     real(ifft(x))  becomes the transform to real numbers of the part of x that is symmetric
+    dct(x)         becomes x times the transforms of unit vectors
 
 Rule: results differ in their last places.
 """
@@ -16,6 +17,8 @@ import numpy as np
 from fastgraph.graph.ir import Value
 from fastgraph.graph.passes.rewriter import Application, Rebuild
 
+#: Numbers up to which a product is faster than a transform, which is a host step.
+_SHORT = 64
 #: Elements of a transform from which on half of them is more than what is done besides.
 _LEAST = 128
 
@@ -89,3 +92,18 @@ def real_transform(build: Rebuild, applied: Application) -> Value | None:
     length = build.constant(np.asarray(n, np.int32))
     made = {"axes": axes, "scaled": attrs["scaled"], "doubled": True}
     return build.emit("irfft", (half, length), made, applied.avals)[0]
+
+
+def short_cosine_transform(build: Rebuild, applied: Application) -> Value | None:
+    """A product, for a cosine transform is linear."""
+    (x,), out = applied.inputs, applied.avals[0]
+    shape = x.aval.shape
+    n = shape[-1] if shape else None
+    if n is None or not 0 < n <= _SHORT or not x.aval.size or applied.op.body is None:
+        return None
+    if not build.spend("a short cosine transform as a product"):
+        return None
+    units = applied.op.body(np.eye(n), **applied.attrs).astype(out.dtype.numpy_dtype)
+    rows = build.emit1("reshape", x, shape=(x.aval.size // n, n))
+    made = build.emit1("matmul", rows, build.constant(units), transpose_a=False, transpose_b=False)
+    return build.emit("reshape", (made,), {"shape": shape}, applied.avals)[0]
