@@ -168,8 +168,6 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
 UPWARD = {
     ("graph.trace", "graphdef.graph_view"): "annotations",
     ("graph.symbolic_tensor", "graphdef.graph_view"): "annotations",
-    ("compiler.vecmath.incomplete_gamma", "compiler.cpu.llvm_lanes"): "an annotation: what the functions are of",
-    ("compiler.vecmath.incomplete_beta", "compiler.cpu.llvm_lanes"): "an annotation: what the functions are of",
     ("ops.families", "graph.ir"): "an annotation: what the lowerings of all ops receive",
     ("ops.families", "compiler.nest.loop_nest"): "an annotation: what the lowerings of all ops receive",
     ("ops.families", "compiler.nest.scalar_ir"): "an annotation: what the lowerings of all ops receive",

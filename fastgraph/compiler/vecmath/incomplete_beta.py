@@ -7,14 +7,12 @@ Rule: as in incomplete_gamma.py. Method: the continued fraction of Didonato and 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastgraph.compiler.vecmath.exponentials import exp, log, log1p
 from fastgraph.compiler.vecmath.float_formats import max_, min_
 from fastgraph.compiler.vecmath.incomplete_gamma import mu_less_log, stirling_rest
-
-if TYPE_CHECKING:
-    from fastgraph.compiler.cpu.llvm_lanes import Lane
+from fastgraph.core.native.lane_operators import LaneOperators as Lane
 
 INF = math.inf
 NAN = math.nan

@@ -10,15 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastgraph.compiler.vecmath.exponentials import erfc, exp, expm1, log
 from fastgraph.compiler.vecmath.float_formats import max_, min_, polynomial
 from fastgraph.compiler.vecmath.special_functions import digamma, log_of_gamma
 from fastgraph.core.base import gamma_expansion
-
-if TYPE_CHECKING:
-    from fastgraph.compiler.cpu.llvm_lanes import Lane
+from fastgraph.core.native.lane_operators import LaneOperators as Lane
 
 INF = math.inf
 NAN = math.nan
