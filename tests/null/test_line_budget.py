@@ -209,7 +209,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (168_940, "tables of the methods of TensorFlow's that classes lack, and of what to use in their place"),
     (168_960, "a tape's recorder, and readers of checkpoints, as libraries ask for them"),
     (
-        169_670,
+        169_680,
         "incomplete beta, tridiagonal systems, rows of up to 128 and joined strings as kernels and in C; half transforms",
     ),
 )
