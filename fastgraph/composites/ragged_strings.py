@@ -5,6 +5,7 @@ Rule: the ops split a vector of strings; what has more dimensions is split as th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from fastgraph.core.base.dtype import string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
+from fastgraph.core.native.array_kernels import joined
 from fastgraph.ops.arguments import as_tensor, whole, word
 from fastgraph.ops.families import Array, custom
 from fastgraph.ops.joining import stack
@@ -195,16 +197,11 @@ def format_rows(inputs: Sequence[Any], attrs: dict[str, Any]) -> Any:
         ((np.array([b"a", b"b", b"c"], object), np.array([1, 0, 1], t), np.int64(3)), {"separator": "+"})
         for t in ("int32", "int64")
     ],
-    reason="Python joins the bytes",
+    reason="strings are objects of Python",
 )
 def join_segments(inputs: Array, ids: Array, n: Array, *, separator: str) -> Any:
     """The slices of inputs with the same number joined, place by place. string[m, *s], i[m] -> string[n, *s]."""
-    rows = inputs.reshape(len(ids), -1)
-    found: list[list[list[bytes]]] = [[[] for _ in range(rows.shape[1])] for _ in range(int(n))]
-    for place, row in zip(ids.tolist(), rows.tolist(), strict=True):
-        for texts, text in zip(found[place], row, strict=True):
-            texts.append(text)
-    result = np.empty((int(n), rows.shape[1]), object)
-    for i, row in enumerate(found):
-        result[i] = [separator.encode().join(texts) for texts in row]
-    return result.reshape(int(n), *inputs.shape[1:])
+    width = math.prod(inputs.shape[1:])
+    places = (ids.astype(np.int64)[:, None] * width + np.arange(width)).reshape(-1)
+    found = joined(np.ascontiguousarray(inputs), places, int(n) * width, separator.encode())
+    return found.reshape(int(n), *inputs.shape[1:])

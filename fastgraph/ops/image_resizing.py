@@ -34,13 +34,14 @@ from fastgraph.ops.elementwise import abs, cast, maximum, minimum, select, zeros
 from fastgraph.ops.exponentials import exp, sin
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import gather
-from fastgraph.ops.joining import unstack
+from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.matmul import extents_of, matmul, product_of
 from fastgraph.ops.movement import expand_dims, reshape, squeeze
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.rounding import ceil, floor, rint
 from fastgraph.ops.runtime_assertions import assert_non_negative, assert_positive
+from fastgraph.ops.slicing import slice_tensor
 
 #: How the table of the bicubic kernel divides the way between two pixels.
 _TABLE = 1024
@@ -507,7 +508,15 @@ def crop_to_bounding_box(
         _not_negative(at, f"offset_{what} must be >= 0.")
         _not_negative(wanted - 1, f"target_{what} must be > 0.")
         _not_negative(old - wanted - at, f"{what} must be >= target + offset.")
-    rows = slice(offset_height, offset_height + target_height)
-    x = x[:, rows, offset_width : offset_width + target_width, :]
+    dims = x.shape
+    size = [dims[0], static_int(target_height), static_int(target_width), dims[3]]
+    if None in size:
+        rows = slice(offset_height, offset_height + target_height)
+        x = x[:, rows, offset_width : offset_width + target_width, :]
+    else:
+        begin: Any = [0, offset_height, offset_width, 0]
+        if any(isinstance(n, Tensor) for n in begin):
+            begin = stack([cast(n, int64) for n in begin])
+        x = slice_tensor(x, begin, size)
     x.set_shape([None, static_int(target_height), static_int(target_width), None])
     return x if is_batch else squeeze(x, axis=[0])

@@ -1,7 +1,7 @@
 """Incomplete gamma and beta functions: igamma, igammac, betainc, and their gradients.
 
-Rule: as in special_functions.py: bodies are the NumPy oracles of what kernels compute
-(compiler/cpu/incomplete_gamma.py). Source of the functions: NIST Digital Library of Mathematical Functions, chapter 8.
+Rule: as in special_functions.py: bodies are the NumPy oracles of what kernels compute (compiler/vecmath,
+incomplete_gamma.py and incomplete_beta.py). Source of the functions: NIST Digital Library of Mathematical Functions, 8.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fastgraph.core.base import gamma_expansion
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.exponentials import exp, log
-from fastgraph.ops.families import Array, Dims, custom, elementwise, invalid, misuse, shape_text
+from fastgraph.ops.families import Array, Dims, custom, elementwise, invalid, lower_elementwise, misuse, shape_text
 from fastgraph.ops.special_functions import digamma, lgamma, scipy_special, xlog1py, xlogy
 
 _EPS = 2.0**-53
@@ -254,7 +254,7 @@ def _triples() -> list[Any]:
         misuse("Shapes of a and x are inconsistent", np.ones(2), np.ones(2), np.ones([1, 2])),
         misuse("Shapes of a and b are inconsistent", np.ones(2), np.ones(1), np.ones(2)),
     ],
-    reason="rarely used, and SciPy's is as fast as a kernel of ours would be",
+    lower=lower_elementwise("betainc(a, b, x)", ("a", "b", "x")),
 )
 def betainc(a: Array, b: Array, x: Array) -> Any:
     """The regularised incomplete beta function, a > 0, b > 0, x in [0, 1]; NaN elsewhere. f[*s] x3 -> f[*s].

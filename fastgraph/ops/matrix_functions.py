@@ -189,6 +189,10 @@ def _back(t: Array, z: Array, like: Array) -> Array:
 
 
 def _roots(x: Array) -> Array:
+    if np.array_equal(x, np.conj(np.swapaxes(x, -1, -2))):  # Schur's triangle is diagonal
+        values, vectors = lapack.eigh(x)
+        if (values >= 0).all():
+            return (vectors * np.sqrt(values)[:, None]) @ np.conj(np.swapaxes(vectors, -1, -2))
     t, z = _schur(x)
     return _back(_triangular_root(t), z, x)
 

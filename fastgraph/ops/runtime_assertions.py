@@ -43,6 +43,7 @@ from fastgraph.ops.reduction import all_p
     groups=("bool", "-"),
     n_outputs=0,
     effect="host",
+    step="unless",
     error_samples=lambda: [misuse(r"assertion failed: \[1 2\]", np.array(False), np.array([1, 2]), summarize=3)],
     reason="its message is made of whole tensors",
 )

@@ -249,6 +249,9 @@ def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = 
 # ---- parts ----------------------------------------------------------------------------------------------------------
 
 
+_ASCII = [bytes([n]) for n in range(128)]
+
+
 @custom(
     op="UnicodeDecode",
     infer=lambda input: (Aval(string, (None,)), Aval(int64, input.shape)),
@@ -263,11 +266,15 @@ def characters_p(input: Array) -> Any:
 
     What is no UTF-8 becomes the character U+FFFD.
     """
-    rows = [word.decode("utf-8", "replace") for word in input.reshape(-1).tolist()]
-    flat = [char.encode() for row in rows for char in row]
-    values = np.empty(len(flat), object)
-    values[:] = flat
-    return values, np.array([len(row) for row in rows], np.int64).reshape(input.shape)
+    flat: list[bytes] = []
+    ends = []
+    for word in input.reshape(-1).tolist():
+        if word.isascii():
+            flat += map(_ASCII.__getitem__, word)
+        else:
+            flat += [char.encode() for char in word.decode("utf-8", "replace")]
+        ends.append(len(flat))
+    return array_kernels.objects(flat), np.diff(np.array(ends, np.int64), prepend=0).reshape(input.shape)
 
 
 @custom(

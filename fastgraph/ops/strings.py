@@ -218,8 +218,9 @@ def string_join_p(*inputs: Array, separator: str) -> Any:
         if x.shape != whole[0].shape:
             raise _misfit(whole[0].shape, x.shape)
     shape = whole[0].shape if whole else ()
-    columns = [np.broadcast_to(x, shape).reshape(-1).tolist() for x in inputs]
-    return _array(map(separator.encode().join, zip(*columns, strict=True)), shape)
+    n = math.prod(shape)
+    words = np.concatenate([np.broadcast_to(x, shape).reshape(-1) for x in inputs])
+    return array_kernels.joined(words, np.tile(np.arange(n), len(inputs)), n, separator.encode()).reshape(shape)
 
 
 @public("strings.join")
@@ -259,7 +260,8 @@ def reduce_join_p(inputs: Array, *, axes: tuple[int, ...] | None, keepdims: bool
         [inputs.shape[i] for i in kept] + [math.prod(inputs.shape[i] for i in reduced)]
     )
     size = math.prod(rows.shape[:-1])
-    result = _array(map(separator.encode().join, rows.reshape(size, rows.shape[-1]).tolist()), rows.shape[:-1])
+    words, numbers = np.ascontiguousarray(rows), np.repeat(np.arange(size), rows.shape[-1])
+    result = array_kernels.joined(words, numbers, size, separator.encode()).reshape(rows.shape[:-1])
     return np.expand_dims(result, reduced) if keepdims else result
 
 

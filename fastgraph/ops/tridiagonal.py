@@ -138,6 +138,7 @@ def _perturbed(a: Array, b: Array) -> Any:
             perturb=False,
         ),
     ],
+    step="tridiagonal",
     reason=RECURRENCE,
 )
 def tridiagonal_solve_p(diagonals: Array, rhs: Array, *, perturb: bool) -> Any:

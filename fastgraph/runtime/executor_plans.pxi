@@ -235,6 +235,7 @@ cdef class Plan:
             s.n_values = len(step.outputs)
             s.values = self.values(step.outputs)
             self.set_buffers(s, step.dropped)
+            s.extent = step.unless
             if any(p.slots[slot].place != GIVEN for slot in step.dropped):
                 raise ValueError(f"Step {i} lets go of what the plan does not hold")
             if s.kind == LIST:

@@ -127,11 +127,13 @@ class HostCall(StepSpec):
     """outputs = function(*operands): EagerTensors (Cells for resources) in, a list of EagerTensors out.
 
     Before, the Blocks in the slots `dropped`, which were read and are not used any more, are let go.
+    `unless`: Nothing is called where the first operand, a bool, is true.
     """
 
     function: Callable[..., list[Any]] | None = None
     outputs: tuple[Operand, ...] = ()
     dropped: tuple[int, ...] = ()
+    unless: bool = False
 
 
 @dataclass(eq=False, repr=False, match_args=False)

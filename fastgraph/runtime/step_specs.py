@@ -122,6 +122,8 @@ class StepSpecs(Placement):
         if isinstance(step, (HostStep, DynamicStep)):
             made = self._host(step, _body_of(step.node), common)
             made.dropped = tuple(self.dropped.get(new, ()))
+            made.unless = step.node.op.step == "unless" and self.aval(step.inputs[0]).shape == ()
+            made.cost = 40.0 if made.unless else made.cost
             return made
         if isinstance(step, ListStep):
             return self._list(new, step, common)

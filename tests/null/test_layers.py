@@ -186,7 +186,6 @@ LATE = {
 LATE_MODULES = {
     "compiler.cpu.register_block_intrinsics",
     "compiler.cpu.transpose_intrinsics",
-    "compiler.cpu.incomplete_gamma",
     "compiler.cpu.complex_arithmetic",
     "compiler.cpu.front_end",
     "compiler.cpu.intrinsics",
@@ -200,6 +199,8 @@ LATE_MODULES = {
     "compiler.vecmath.bessel",
     "compiler.vecmath.exponentials",
     "compiler.vecmath.float_formats",
+    "compiler.vecmath.incomplete_beta",
+    "compiler.vecmath.incomplete_gamma",
     "compiler.vecmath.inverse_functions",
     "compiler.vecmath.philox",
     "compiler.vecmath.powers",

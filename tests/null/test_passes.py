@@ -501,3 +501,59 @@ def test_equations_that_are_stacked_are_one_kernel_without_choices():
     loop = fg.function(lambda s: fg.while_loop(lambda i, _: i < 3, f, (0, s))[1])
     text = loop.get_concrete_function(fg.TensorSpec([2, 50])).explain().split("# program")[1]
     assert " if " not in text and text.count("kernel after") == 0
+
+
+# ops of which one part is read
+
+
+M16 = fg.TensorSpec([2, 16, 16], fg.float32)
+C16 = fg.TensorSpec([2, 16, 16], fg.complex64)
+
+
+def optimised(function, *specs):
+    return ops(optimize.optimise(graph_of(function, *specs)))
+
+
+def test_decompositions_of_which_one_part_is_read():
+    assert "eigvalsh" in optimised(lambda x: fg.linalg.eigh(x)[0], M16)
+    assert "singular_values" in optimised(lambda x: fg.linalg.svd(x)[0], M16)
+    both = optimised(lambda x: fg.linalg.eigh(x), M16)
+    assert "eigh" in both and "eigvalsh" not in both
+    assert "svd" in optimised(lambda x: fg.linalg.svd(x)[1], M16)
+
+
+def test_transforms_of_which_half_is_known(rng):
+    def filtered(x, mask):
+        return fg.math.real(fg.signal.ifft2d(fg.signal.fft2d(fg.cast(x, fg.complex64)) * mask))
+
+    kinds = optimised(filtered, M16, C16)
+    assert "rfft" in kinds and "irfft" in kinds and "fft" not in kinds
+    both = optimised(lambda z: (fg.math.real(fg.signal.ifft(z)), fg.math.imag(fg.signal.ifft(z))), C16)
+    assert both.count("fft") == 1 and "irfft" not in both
+
+
+@pytest.mark.parametrize("shape", [(2, 16, 16), (3, 16, 15), (2, 15, 16)])
+def test_values_of_transforms_of_which_half_is_known(rng, shape):
+    x = rng.normal(size=shape)
+    z = rng.normal(size=shape) + 1j * rng.normal(size=shape)
+    for function, given, wanted in (
+        (lambda v: fg.signal.fft2d(fg.cast(v, fg.complex128)), x, np.fft.fft2(x)),
+        (lambda v: fg.signal.ifft3d(fg.cast(v, fg.complex128)), x, np.fft.ifftn(x)),
+        (lambda v: fg.math.real(fg.signal.ifft2d(v)), z, np.fft.ifft2(z).real),
+        (lambda v: fg.math.real(fg.signal.fft3d(v)), z, np.fft.fftn(z).real),
+    ):
+        np.testing.assert_allclose(fg.function(function)(fg.constant(given)), wanted, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [1, 2, 3, 4])
+def test_short_cosine_transforms_are_products(rng, kind):
+    x = rng.normal(size=(3, 4, 8))
+
+    def both(v):
+        return fg.signal.dct(v, type=kind), fg.signal.idct(v, type=kind)
+
+    kinds = optimised(both, fg.TensorSpec(x.shape, fg.float64))
+    assert "dct" not in kinds and "matmul" in kinds
+    assert "dct" in optimised(both, fg.TensorSpec([3, 200], fg.float64))
+    for got, wanted in zip(fg.function(both)(fg.constant(x)), both(fg.constant(x)), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-12)

@@ -297,6 +297,20 @@ def test_a_matrix_that_is_not_finite_or_has_no_inverse_leaves_its_neighbours_alo
         assert np.isfinite(got[[0, 2]]).all()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("n", "columns"), [(1, 1), (2, 3), (3, 1), (60, 1), (9, 4)])
+def test_the_kernel_of_tridiagonal_systems(rng: np.random.Generator, dtype: str, n: int, columns: int) -> None:
+    """It exchanges rows as LAPACK does, so it gives LAPACK's numbers."""
+    compact, b = rng.normal(size=(20, 3, n)).astype(dtype), rng.normal(size=(20, n, columns)).astype(dtype)
+    compact[::3, 1] *= 1e-3
+    compact[4], compact[5, 1, 0] = 0, np.nan
+    spec = [fg.TensorSpec(x.shape, dtype) for x in (compact, b)]
+    concrete = fg.function(linalg.tridiagonal_solve).get_concrete_function(*spec)
+    assert concrete.wait(100) and concrete.host_steps == 0
+    got, wanted = concrete(fg.constant(compact), fg.constant(b)), linalg.tridiagonal_solve(compact, b)
+    np.testing.assert_allclose(got, wanted, rtol=1e-4 if dtype == "float32" else 1e-9)
+
+
 def test_tridiagonal_systems_without_an_inverse() -> None:
     """The values are TensorFlow's."""
     singular = np.array([[1.0, 0, 0], [1, 1, 0], [0, 1, 0]])

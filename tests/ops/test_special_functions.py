@@ -258,6 +258,42 @@ def test_incomplete_beta(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(second, by_x.numpy() * ((a - 1) / x - (b - 1) / (1 - x)), rtol=1e-9)
 
 
+def beta_arguments(rng: np.random.Generator) -> list[Any]:
+    a, b = 10 ** rng.uniform(-4, 3, 2000), 10 ** rng.uniform(-3, 3, 2000)
+    near_the_mean = np.clip(a / (a + b) * (1 + rng.normal(size=2000) / np.sqrt(a + 1)), 0, 1)
+    return [a, b, np.where(rng.random(2000) < 0.5, rng.random(2000), near_the_mean)]
+
+
+@pytest.mark.parametrize(("dtype", "precision"), [("float32", 1e-7), ("float64", 1e-11)])
+def test_the_kernel_of_incomplete_beta(rng: np.random.Generator, dtype: str, precision: float) -> None:
+    given = [x.astype(dtype) for x in beta_arguments(rng)]
+    wanted = special.betainc(*[x.astype("float64") for x in given])
+    graph = tf.function(tf.math.betainc, input_signature=[tf.TensorSpec([None], dtype)] * 3)
+    concrete = graph.get_concrete_function()
+    assert concrete.wait(100) and concrete.host_steps == 0
+    np.testing.assert_allclose(graph(*given), wanted, rtol=precision, atol=1e-30)
+
+
+@pytest.mark.parametrize("name", ["igamma", "igammac", "igamma_grad_a", "betainc"])
+def test_neighbours_change_no_bits(rng: np.random.Generator, name: str) -> None:
+    """Loops over lanes side by side end for each by itself."""
+    given = beta_arguments(rng)[: 3 if name == "betainc" else 2]
+    spec = [tf.TensorSpec([None], tf.float64)] * len(given)
+    function = tf.function(by_a if name == "igamma_grad_a" else getattr(tf.math, name), input_signature=spec)
+    assert function.get_concrete_function().wait(100)
+    order = rng.permutation(2000)
+    together = function(*map(tf.constant, given)).numpy()
+    moved = function(*[tf.constant(x[order]) for x in given]).numpy()
+    np.testing.assert_array_equal(moved, together[order])
+
+
+def by_a(a: Any, x: Any) -> Any:
+    with tf.GradientTape() as tape:
+        tape.watch(a)
+        y = tf.math.igamma(a, x)
+    return tape.gradient(y, a)
+
+
 def test_incomplete_beta_at_its_edges() -> None:
     x = np.array([nan, -1.0, 0.0, 0.3, 1.0, 2.0])
     for a, b, wanted in (
@@ -268,6 +304,8 @@ def test_incomplete_beta_at_its_edges() -> None:
         (1.0, -1.0, [nan] * 6),
     ):
         np.testing.assert_allclose(tf.math.betainc(np.float64(a), np.float64(b), x), wanted, rtol=1e-14)
+        given = [np.full(6, a), np.full(6, b), x]
+        np.testing.assert_allclose(compiled(lambda a, b, x: tf.math.betainc(a, b, x))(*given), wanted, rtol=1e-14)
 
 
 def test_shapes_that_do_not_fit() -> None:

@@ -23,7 +23,6 @@ from numba.extending import intrinsic, lower_builtin, models, register_model
 from fastgraph.compiler.cpu import (
     complex_arithmetic,
     gamma_variates,
-    incomplete_gamma,
     register_block_intrinsics,
     transpose_intrinsics,
 )
@@ -274,8 +273,6 @@ class _Functions(dict[str, Callable[..., Any]]):
             self[name] = _local_array(_LOCALS[name])
         elif name in _POWERS:
             self[name] = _integer_power(_POWERS[name])
-        elif name.startswith("igamma"):
-            self.update(incomplete_gamma.functions(self))
         elif name == "random_gamma":
             self.update(gamma_variates.functions(self))
         else:

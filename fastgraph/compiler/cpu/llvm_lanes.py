@@ -1,13 +1,13 @@
 """One element inside a kernel, as LLVM IR under construction: arithmetic on a `Lane` appends instructions.
 
 Rule: every operation is defined for every operand (no undefined behaviour, no poison), has no branch, and stays a
-vector instruction when LLVM runs many lanes side by side; `call` and `mostly` are the exceptions and say so.
+vector instruction when LLVM runs many lanes side by side; `call`, `mostly` and `inside` are the exceptions and say so.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -240,8 +240,62 @@ class Lane(LaneOperators):
         there is less to compile. `rare`: `otherwise` may work on the stack, so that registers are left to the others.
         """
         lanes = (self, *others)
-        function = _mostly_function(self.builder.module, name, self.dtype, len(lanes), usual, otherwise, same, rare)
+        single, body = otherwise if same else None, _mostly(usual, otherwise, rare)
+        function = _with_forms(self.builder.module, name, self.dtype, len(lanes), body, single)
         return self._make(self.builder.call(function, [lane.value for lane in lanes]))
+
+    def inside(self, name: str, body: Callable[..., Lane], *others: Lane) -> Lane:
+        """body(self, *others), a function with forms for vectors, as `mostly` makes them. There `only_where` and
+        `repeated` have their branches. The operands are of one dtype."""
+        lanes = (self, *others)
+        function = _with_forms(self.builder.module, name, self.dtype, len(lanes), body)
+        return self._make(self.builder.call(function, [lane.value for lane in lanes]))
+
+    def only_where(self, body: Callable[[], Lane], otherwise: Lane) -> Lane:
+        """Lanes of body() where this bool lane is true, else of `otherwise`. Nothing is computed where it never is."""
+        builder = self.builder
+        here, inner, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
+        builder.cbranch(self.any_(), inner, after)
+        builder.position_at_end(inner)
+        value = self.select(body(), otherwise)
+        last = builder.block
+        builder.branch(after)
+        builder.position_at_end(after)
+        result = builder.phi(value.value.type)
+        result.add_incoming(otherwise.value, here)
+        result.add_incoming(value.value, last)
+        return value._make(result)
+
+    def repeated(
+        self, state: Sequence[Lane], step: Callable[..., tuple[Sequence[Lane], Lane]], most: int
+    ) -> list[Lane]:
+        """`state` after step(*state), which gives the next one, again and again: in each lane for as long as the bool
+        given with it is true, if this bool lane is, and `most` times. What the others do changes no lane's bits."""
+        builder, kind = self.builder, ir.IntType(32)
+        here, body, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
+        builder.cbranch(self.any_(), body, after)
+        builder.position_at_end(body)
+        going, count = builder.phi(self.value.type), builder.phi(kind)
+        before = [lane._make(builder.phi(lane.value.type)) for lane in state]
+        active = self._make(going)
+        found, more = step(*before)
+        kept = [active.select(new, old) for new, old in zip(found, before, strict=True)]
+        still = active & more
+        counted = builder.add(count, ir.Constant(kind, 1))
+        again = builder.and_(still.any_(), builder.icmp_unsigned("<", counted, ir.Constant(kind, most)))
+        last = builder.block
+        builder.cbranch(again, body, after)
+        values = [(self.value, going, still.value), (ir.Constant(kind, 0), count, counted)]
+        values += [(a.value, b.value, c.value) for a, b, c in zip(state, before, kept, strict=True)]
+        for first, phi, following in values:
+            phi.add_incoming(first, here)
+            phi.add_incoming(following, last)
+        builder.position_at_end(after)
+        results = [lane._make(builder.phi(lane.value.type)) for lane in state]
+        for result, first, following in zip(results, state, kept, strict=True):
+            result.value.add_incoming(first.value, here)
+            result.value.add_incoming(following.value, last)
+        return results
 
     def apart(self, name: str, body: Callable[[Lane], Lane]) -> Lane:
         """body(self), a function that is called for one value after another: for what is long, and rare."""
@@ -314,19 +368,18 @@ class Lane(LaneOperators):
         return fits.select(whole, -int(limit))
 
 
-def _mostly_function(
+def _with_forms(
     module: ir.Module,
     name: str,
     dtype: str,
     operands: int,
-    usual: Callable[..., tuple[Lane, Lane]],
-    otherwise: Callable[..., Lane],
-    same: bool,
-    rare: bool,
+    body: Callable[..., Lane],
+    single: Callable[..., Lane] | None = None,
 ) -> Any:
-    """The function behind `Lane.mostly`, of single values. Its forms for vectors are written beside it."""
+    """A function of single values, by `single` if it is given; its forms for vectors are written beside it (then those
+    of the longest alone)."""
     forms = host().form_lanes(bits_of(dtype))
-    for lanes in (*forms[-1 if same else 0 :], 0):
+    for lanes in (*forms[-1 if single is not None else 0 :], 0):
         symbol = f"{MOSTLY}{name}_{dtype}_{lanes}" if lanes else f"{MOSTLY}{name}_{dtype}"
         if symbol in module.globals:
             continue
@@ -336,21 +389,28 @@ def _mostly_function(
             function.attributes.add(attribute)
         builder = ir.IRBuilder(function.append_basic_block())
         given = [Lane(builder, argument, dtype) for argument in function.args]
-        if same and not lanes:
-            builder.ret(otherwise(*given).value)
-            continue
-        here, odd, after = builder.block, function.append_basic_block(), function.append_basic_block()
+        builder.ret((body if lanes or single is None else single)(*given).value)
+    return module.globals[f"{MOSTLY}{name}_{dtype}"]
+
+
+def _mostly(usual: Callable[..., tuple[Lane, Lane]], otherwise: Callable[..., Lane], rare: bool) -> Callable[..., Lane]:
+    """The body of a function behind `Lane.mostly`."""
+
+    def body(*given: Lane) -> Lane:
         near, fit = usual(*given)
+        builder = near.builder
+        here, odd, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
         builder.cbranch((~fit).any_(), odd, after).set_weights([1, 10_000 if rare else 1])
         builder.position_at_end(odd)
         far = fit.select(near, otherwise(*given))
         builder.branch(after)
         builder.position_at_end(after)
-        result = builder.phi(kind)
+        result = builder.phi(near.value.type)
         result.add_incoming(near.value, here)
         result.add_incoming(far.value, odd)
-        builder.ret(result)
-    return module.globals[f"{MOSTLY}{name}_{dtype}"]
+        return near._make(result)
+
+    return body
 
 
 class ComplexLane:

@@ -34,8 +34,8 @@ LIBM = (
 _SOURCES = (
     "../vecmath/functions.py", "../vecmath/float_formats.py", "../vecmath/exponentials.py", "../vecmath/powers.py",
     "../vecmath/trigonometry.py", "../vecmath/inverse_functions.py", "../vecmath/special_functions.py",
-    "../vecmath/bessel.py",
-    "../vecmath/philox.py", "complex_arithmetic.py", "llvm_lanes.py", "incomplete_gamma.py", "gamma_variates.py",
+    "../vecmath/bessel.py", "../vecmath/incomplete_gamma.py", "../vecmath/incomplete_beta.py",
+    "../vecmath/philox.py", "complex_arithmetic.py", "llvm_lanes.py", "gamma_variates.py",
     "../../core/base/gamma_expansion.py", "register_block_intrinsics.py",
     "intrinsics.py", "front_end.py", "object_code.py", "target.py", "transpose_intrinsics.py",
 )  # fmt: skip

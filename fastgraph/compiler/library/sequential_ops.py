@@ -20,6 +20,7 @@ from fastgraph.compiler.library.random_numbers import random_kernel
 from fastgraph.compiler.library.row_sorts import row_sort
 from fastgraph.compiler.library.slice_add import slice_add
 from fastgraph.compiler.library.small_linear_systems import cholesky_kernel, solution_kernel, substitution_kernel
+from fastgraph.compiler.library.tridiagonal_systems import tridiagonal_kernel
 from fastgraph.compiler.program.program import Size
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval
@@ -485,6 +486,7 @@ _KINDS: dict[str, Callable[[Node, str, Shapes], Ordered | None]] = {
     "cholesky": cholesky_kernel,
     "substitution": substitution_kernel,
     "solution": solution_kernel,
+    "tridiagonal": tridiagonal_kernel,
 }
 
 #: The kinds of step that this module writes kernels for.

@@ -31,6 +31,8 @@ from fastgraph.compiler.vecmath.exponentials import (
     tanh,
 )
 from fastgraph.compiler.vecmath.float_formats import FLOATS, LAYOUTS, LOG2_E, max_, min_
+from fastgraph.compiler.vecmath.incomplete_beta import betainc
+from fastgraph.compiler.vecmath.incomplete_gamma import igamma, igamma_grad_a, igammac
 from fastgraph.compiler.vecmath.inverse_functions import acos, acosh, asin, asinh, atan, atan2, atanh
 from fastgraph.compiler.vecmath.philox import RANDOM
 from fastgraph.compiler.vecmath.powers import pow_
@@ -373,6 +375,9 @@ def functions() -> dict[str, Function]:
         define(f"pow_{dtype}", (dtype, dtype), dtype, pow_)
         for op, body in {"logaddexp": logaddexp, "atan2": atan2, "zeta": zeta, "polygamma": polygamma}.items():
             define(f"{op}_{dtype}", (dtype, dtype), dtype, body)
+        for op, body in {"igamma": igamma, "igammac": igammac, "igamma_grad_a": igamma_grad_a}.items():
+            define(f"{op}_{dtype}", (dtype, dtype), dtype, body)
+        define(f"betainc_{dtype}", (dtype, dtype, dtype), dtype, betainc)
         define(f"muladd_{dtype}", (dtype, dtype, dtype), dtype, lambda a, b, c: a.muladd(b, c))
         for op, body in FLOAT_FUNCTIONS.items():
             define(f"{op}_{dtype}", (dtype,), dtype, body)

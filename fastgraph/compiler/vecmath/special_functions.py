@@ -134,10 +134,11 @@ def lgamma(x: Lane) -> Lane:
     float32 is computed in float64: up to 8 by recurrence, then by Stirling's series, whose errors there are far below
     float32's last digit, also near the zeros at 1 and 2.
     """
-    return x.call("lgamma") if x.dtype == "float64" else _log_of_gamma(x.to("float64")).to("float32")
+    return x.call("lgamma") if x.dtype == "float64" else log_of_gamma(x.to("float64")).to("float32")
 
 
-def _log_of_gamma(wide: Lane) -> Lane:
+def log_of_gamma(wide: Lane) -> Lane:
+    """log(|gamma|) of float64, right to some units of the last place of the larger of 1 and itself."""
     z = size = wide.abs()
     product = z.constant(1.0)
     for _ in range(8):
@@ -183,7 +184,7 @@ def zeta(s: Lane, q: Lane) -> Lane:
 def polygamma(n: Lane, x: Lane) -> Lane:
     """The derivative of order n of digamma, for x > 0: (-1)**(n + 1) n! zeta(n + 1, x)."""
     order, wide = n.to("float64"), x.to("float64")
-    factorial = exp(_log_of_gamma(order + 1.0))
+    factorial = exp(log_of_gamma(order + 1.0))
     half = order * 0.5
     sign = half.floor().equals(half).select(order.constant(-1.0), 1.0)
     value = sign * factorial * zeta(order + 1.0, wide)

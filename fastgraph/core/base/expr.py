@@ -83,6 +83,7 @@ INTRINSICS: dict[str, int] = {
     **dict.fromkeys(("min", "max", "pow", "atan2", "fmod", "truncatediv", "truncatemod", "nextafter"), 2),
     **dict.fromkeys(("zeta", "polygamma", "complex", "igamma", "igammac", "igamma_grad_a"), 2),
     "select": 3,
+    "betainc": 3,
 }
 #: Functions that kernels compute of complex numbers; NumPy computes the rest.
 OF_COMPLEX = frozenset(

@@ -63,6 +63,11 @@ def split(
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return where the parts of strings between separators (or white space) are, the parts, and how many each has."""
 
+def joined(
+    words: np.ndarray[Any, Any], numbers: np.ndarray[Any, Any], n: int, between: bytes
+) -> np.ndarray[Any, Any]:
+    """Return the strings of each number, one after the other with `between` between them."""
+
 def places(counts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the row and the column of each part of rows of so many."""
 

@@ -327,7 +327,7 @@ def element(expr: ModuleType, vecmath: ModuleType, text: str, inputs: list[str],
     operands = {each: Lane(writer, each, dtype) for each in inputs}
     try:
         result = _evaluate(expr, vecmath.functions(), expr.parse(text).root, operands, dtype)
-    except (CannotWrite, AttributeError, expr.ExpressionError):
+    except (CannotWrite, AttributeError, NotImplementedError, expr.ExpressionError):
         return None
     if not isinstance(result, Lane) or result.dtype != dtype or len(writer.lines) > MOST_STATEMENTS:
         return None

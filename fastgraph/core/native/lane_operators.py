@@ -1,10 +1,12 @@
 """Operators of lanes, of whatever a lane writes: LLVM's instructions in kernels, C in the loops of eager mode.
 
-Rule: who writes lanes states four steps (`_lift`, `_binary`, `_compare`, `_function`); all else follows from them.
+Rule: who writes lanes states the steps that raise NotImplementedError here; all else follows from them. Loops of lanes
+(`inside`, `only_where`, `repeated`) are of kernels alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Self
 
 
@@ -12,6 +14,7 @@ class LaneOperators:
     """The base of lanes: Python's operators, comparisons, and the functions of floats that processors have."""
 
     __slots__ = ()
+    dtype: str
 
     def _lift(self, other: Self | float) -> Self:
         """`other` as a lane of this dtype."""
@@ -27,6 +30,46 @@ class LaneOperators:
 
     def _function(self, name: str, *others: Self | float) -> Self:
         """A function of floats by the name that C has for it."""
+        raise NotImplementedError
+
+    def constant(self, number: float, dtype: str | None = None) -> Self:
+        """`number` as a lane of `dtype` (this lane's if not given)."""
+        raise NotImplementedError
+
+    def select(self, yes: Self | float, no: Self | float) -> Self:
+        """`yes` where this bool lane is true, else `no`."""
+        raise NotImplementedError
+
+    def muladd(self, factor: Self | float, summand: Self | float) -> Self:
+        """self * factor + summand."""
+        raise NotImplementedError
+
+    def to(self, dtype: str) -> Self:
+        """A cast."""
+        raise NotImplementedError
+
+    def call(self, symbol: str, *others: Self | float) -> Self:
+        """A function of libm."""
+        raise NotImplementedError
+
+    def __neg__(self) -> Self:
+        raise NotImplementedError
+
+    def __invert__(self) -> Self:
+        raise NotImplementedError
+
+    def inside(self, name: str, body: Callable[..., Self], *others: Self) -> Self:
+        """body(self, *others), a function with forms for vectors."""
+        raise NotImplementedError
+
+    def only_where(self, body: Callable[[], Self], otherwise: Self) -> Self:
+        """Lanes of body() where this bool lane is true, else of `otherwise`."""
+        raise NotImplementedError
+
+    def repeated(
+        self, state: Sequence[Self], step: Callable[..., tuple[Sequence[Self], Self]], most: int
+    ) -> list[Self]:
+        """`state` after step after step, in each lane for as long as its bool is true."""
         raise NotImplementedError
 
     def __add__(self, other: Self | float) -> Self:

@@ -157,6 +157,51 @@ def split(cnp.ndarray words not None, bytes between not None) -> tuple:
     return places(counts), parts.whole(), counts
 
 
+def joined(cnp.ndarray words not None, cnp.ndarray numbers not None, int64_t n, bytes between not None) -> np.ndarray:
+    """Strings with the same number from 0 to n - 1, one after the other with what is between. string[m], i64[m] ->
+    string[n]. Raises: IndexError for another number."""
+    cdef PyObject** items = _strings_of(words)
+    cdef int64_t i, k, m = cnp.PyArray_SIZE(words), width = len(between), size
+    cdef const int64_t* number = <const int64_t*>cnp.PyArray_DATA(numbers)
+    cdef const char* cut = PyBytes_AS_STRING(between)
+    cdef cnp.ndarray lengths = np.full(n, -width, np.int64)
+    cdef int64_t* length = <int64_t*>cnp.PyArray_DATA(lengths)
+    cdef cnp.npy_intp dims = n
+    cdef cnp.ndarray found
+    cdef PyObject** out
+    cdef char** at
+    if cnp.PyArray_TYPE(numbers) != cnp.NPY_INT64 or not cnp.PyArray_IS_C_CONTIGUOUS(numbers) or numbers.size != m:
+        raise ValueError("there is a number for each string")
+    for i in range(m):
+        if not 0 <= number[i] < n:
+            raise IndexError(f"{number[i]} is no number from 0 to {n - 1}")
+        length[number[i]] += width + PyBytes_GET_SIZE(<object>items[i])
+    found = cnp.PyArray_SimpleNew(1, &dims, cnp.NPY_OBJECT)  # of NULL
+    out = <PyObject**>cnp.PyArray_DATA(found)
+    at = <char**>PyMem_RawMalloc((n + 1) * sizeof(char*))
+    if at == NULL:
+        raise MemoryError("no memory for places in strings")
+    try:
+        for k in range(n):
+            text = PyBytes_FromStringAndSize(NULL, max(length[k], 0))
+            Py_INCREF(text)
+            out[k] = <PyObject*>text
+            at[k] = PyBytes_AS_STRING(text)
+            length[k] = -1  # no string yet
+        for i in range(m):
+            k = number[i]
+            if length[k] >= 0 and width:
+                memcpy(at[k], cut, width)
+                at[k] += width
+            length[k] = 0
+            size = PyBytes_GET_SIZE(<object>items[i])
+            memcpy(at[k], PyBytes_AS_STRING(<object>items[i]), size)
+            at[k] += size
+    finally:
+        PyMem_RawFree(at)
+    return found
+
+
 def places(cnp.ndarray counts not None) -> np.ndarray:
     """The row and the column of each part of rows of so many. i64[n] -> i64[m, 2]."""
     if counts.dtype != np.int64 or not counts.flags.c_contiguous or (counts < 0).any():

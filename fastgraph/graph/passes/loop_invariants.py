@@ -148,6 +148,8 @@ def _moves(node: Node, same: set[Value]) -> bool:
         return False
     if node.op.name in _LAID_OUT or node.op.name in ("cast", "transpose") or node.op.family == "contraction":
         return True
+    if node.op.name == "strided_slice":
+        return len(node.inputs) == 1  # at places that are known, and known to be there
     largest = max([v.aval.size or 0 for v in node.inputs])
     return _never_fails(node) and all((v.aval.size or 0) <= largest for v in node.outputs)
 

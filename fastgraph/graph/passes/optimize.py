@@ -26,7 +26,9 @@ from fastgraph.graph.passes.loop_invariants import hoist, move_out
 from fastgraph.graph.passes.part_lookups import InOne, lookups_of_parts
 from fastgraph.graph.passes.rewriter import Application, Rebuild, Row, Rule, compile_row, exactly
 from fastgraph.graph.passes.scalar_replacement import take_apart
+from fastgraph.graph.passes.transforms import short_cosine_transform, transform_of_real
 from fastgraph.graph.passes.transposed_reductions import reduces_transposed, sunk
+from fastgraph.graph.passes.unread_parts import OnePart, read_once
 from fastgraph.graph.structural_ops import CONST
 
 Pass = Callable[[Graph], Graph]
@@ -358,6 +360,8 @@ def algebra_rules() -> dict[str, list[Rule]]:
             ("custom_gradient_identity", _custom_identity),
             ("cond", _cond_known),
             ("shape", shape_of_rows),
+            ("fft", transform_of_real),
+            ("dct", short_cosine_transform),
         )
     return _algebra_rules
 
@@ -582,6 +586,16 @@ def looked_up(graph: Graph) -> Graph:
     return InOne(graph, pairs).run() if pairs else graph
 
 
+def read_in_part(graph: Graph) -> Graph:
+    """Let ops of which one part is read compute that part."""
+    if "algebra" not in flags.get("passes"):
+        return graph
+    if _has_subgraphs(graph):
+        graph = _with_subgraphs(ir.copy(graph)[0], read_in_part)
+    smaller = read_once(graph)
+    return prune(OnePart(graph, smaller).run()) if smaller else graph
+
+
 def moved_out(graph: Graph) -> Graph:
     """Let loops compute nothing anew of values that stay, where it is much: what ops were replaced by, too."""
     made = move_out(graph) if "algebra" in flags.get("passes") and _has_subgraphs(graph) else graph
@@ -615,6 +629,7 @@ PASSES: tuple[Pass, ...] = (
     merged,
     looked_up,
     prune,
+    read_in_part,
 )
 
 
