@@ -263,8 +263,9 @@ def vectorized_map(fn: Callable[[Tensor], Nest], elems: Dense, fallback_to_while
 
     `fn` is traced for one element, and each op in it becomes one op on all elements; one that cannot (it is said once
     for each op if `warn`) is applied to one after the other, or raises ValueError without `fallback_to_while_loop`. A
-    first axis of 1 stands for the same element n times. Random ops draw for each element; Variables are read once.
-    The result can be differentiated. Raises ValueError for scalars and for numbers of elements that differ.
+    first axis of 1 stands for the same element n times. IndexedSlices among the results become dense. Random ops draw
+    for each element; Variables are read once. The result can be differentiated. Raises ValueError for scalars and for
+    numbers of elements that differ.
     Source: tf.vectorized_map."""
 @overload
 def vectorized_map(fn: Callable[[Any], Any], elems: Composed, fallback_to_while_loop: builtins.bool = True, warn: builtins.bool = True) -> Any:
@@ -451,7 +452,7 @@ def cast(x: TensorLike, dtype: DTypeLike, name: builtins.str | None = None) -> T
 
     Args:
         x: A tensor, or sparse or indexed parts of one, whose values are cast.
-        dtype: The dtype wanted; one that x has already costs nothing.
+        dtype: The dtype wanted; one that x has already costs nothing (a Variable of this dtype is given back unread).
 
     Raises:
         UnimplementedError: One dtype is a string's, the other is not.
@@ -613,6 +614,7 @@ def eye(num_rows: TensorLike, num_columns: TensorLike | None = None, batch_shape
 
     Raises:
         InvalidArgumentError: A size is negative.
+        OverflowError: A Python int is none of 64 bits.
 
     Examples:
         >>> tf.eye(2)

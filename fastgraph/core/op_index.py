@@ -155,10 +155,10 @@ PUBLIC: dict[str, str] = {
     "dynamic_partition": "dynamic_partition dynamic_stitch",
     "einsum": "einsum linalg.einsum",
     "elementwise": (
-        "IndexedSlices IndexedSlicesSpec abs add cast clip_by_value dtypes.cast identity math.abs math.add "
-        "math.maximum math.minimum math.multiply math.negative math.reciprocal math.sign math.square "
-        "math.squared_difference math.subtract maximum minimum multiply negative ones_like sign square stop_gradient "
-        "subtract zeros_like"
+        "GradientTape IndexedSlices IndexedSlicesSpec UnconnectedGradients abs add autodiff.GradientTape cast "
+        "clip_by_value dtypes.cast identity math.abs math.add math.maximum math.minimum math.multiply math.negative "
+        "math.reciprocal math.sign math.square math.squared_difference math.subtract maximum minimum multiply "
+        "negative ones_like sign square stop_gradient subtract zeros_like"
     ),
     "exponentials": (
         "acos acosh asin asinh atan atan2 atanh cos cosh exp math.acos math.acosh math.asin math.asinh math.atan "
@@ -246,7 +246,7 @@ PUBLIC: dict[str, str] = {
         "nn.pool"
     ),
     "print_op": "print timestamp",
-    "python_functions": "GradientTape UnconnectedGradients autodiff.GradientTape numpy_function py_function",
+    "python_functions": "numpy_function py_function",
     "quantize_dequantize": "quantization.dequantize quantization.quantize quantization.quantized_concat",
     "random_distributions": (
         "random.gamma random.poisson random.stateless_binomial random.stateless_gamma "
