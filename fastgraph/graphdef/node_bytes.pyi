@@ -124,3 +124,20 @@ def nodes_in_bytes(
     apart: frozenset[str],
 ) -> bytes:
     """Operations as NodeDefs, each as field `number` of a message; by 0 what one consists of."""
+
+def unique_in(taken: set[str], name: str) -> str:
+    """The name, or the first of name_1, name_2, ... that is not `taken`, which it joins."""
+
+def function_in_bytes(
+    name: str,
+    parameters: list[Value],
+    returned: list[Value],
+    passed: frozenset[Value],
+    found: list[Definition],
+    arguments: list[tuple[bytes, bytes]],
+    attributes: Callable[[dict[str, Any], Callable[[Graph], str]], bytes],
+    name_of: Callable[[Graph], str],
+    functions: Callable[[Definition], bytes],
+    apart: frozenset[str],
+) -> bytes:
+    """A FunctionDef of these operations."""

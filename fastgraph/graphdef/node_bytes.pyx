@@ -5,7 +5,7 @@ Rule: knows names, types and bytes; what a node is written as the table says (`o
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeASCII
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
@@ -573,35 +573,4 @@ def opened(bytes content not None, dict table, message, take, number):
     return fields
 
 
-def nodes_in_bytes(list found, dict names, int number, attributes, name_of, functions, frozenset apart):
-    """Operations as NodeDefs, each as field `number` of a message; by 0 what one consists of.
-
-    `names` are those of their inputs. `attributes(attrs, name_of)` is what bytes attributes are;
-    `functions(definition)` those of the types `apart`, anew each time.
-    """
-    cdef Bytes whole = Bytes(), one = Bytes()
-    cdef Definition definition
-    cdef bytes tail
-    for definition in found:
-        one.size = 0
-        one.text(1, definition.name)
-        one.text(2, definition.type)
-        for value in definition.inputs:
-            one.text(3, names[value])
-        if definition.control or definition.after:
-            for name in sorted((*definition.control, *definition.after)):
-                one.text(3, f"^{name}")
-        if definition.device:
-            one.text(4, definition.device)
-        tail = definition.written[0]
-        if tail is None:
-            if definition.type in apart:
-                tail = functions(definition)
-            else:
-                tail = definition.written[0] = attributes(definition.attrs, name_of)
-        one.put(PyBytes_AS_STRING(tail), PyBytes_GET_SIZE(tail))
-        if number:
-            whole.field(number, one.data, one.size)
-        else:
-            whole.put(one.data, one.size)
-    return PyBytes_FromStringAndSize(whole.data, whole.size)
+include "functions_in_bytes.pxi"
