@@ -29,7 +29,7 @@ cdef int _write_nodes(
         if number:
             whole.field(number, one.data, one.size)
         else:
-            whole.put(one.data, one.size)
+            whole.add(one)
     return 0
 
 
@@ -41,7 +41,7 @@ def nodes_in_bytes(list found, dict names, int number, attributes, name_of, func
     """
     cdef Bytes whole = Bytes()
     _write_nodes(whole, found, names, number, attributes, name_of, functions, apart)
-    return PyBytes_FromStringAndSize(whole.data, whole.size)
+    return whole.whole()
 
 
 cdef str _plain(Bytes room, name):
@@ -137,7 +137,7 @@ def function_in_bytes(
         one.number(i)
         one.put(PyBytes_AS_STRING(more), PyBytes_GET_SIZE(more))
         whole.field(7, one.data, one.size)
-    return PyBytes_FromStringAndSize(whole.data, whole.size)
+    return whole.whole()
 
 
 cdef int _argument(Bytes one, name, uint64_t dtype) except -1:
