@@ -57,7 +57,7 @@ class Parts:
         return node.outputs
 
     def last(
-        self, kind: str, inputs: Sequence[Value], apart: Mapping[str, object] | None = None, **attrs: object
+        self, kind: str, inputs: Sequence[Value], apart: Mapping[str, object] | None = None, /, **attrs: object
     ) -> list[Definition]:
         """The operation that the node itself is; return all."""
         return [*self.made, defined(self.node, kind, inputs, apart, **attrs)]

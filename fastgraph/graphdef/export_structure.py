@@ -438,7 +438,7 @@ def control_of(graph: Graph, found: list[Definition], touching: list[Node]) -> l
     outputs = {value.node for value in graph.outputs} - ancestors(must_run) if must_run else set()
     asked_for = [*must_run, *[each for group in (*said.values(), *effectful.values()) for each in group]]
     takers: dict[Node, list[Node]] = {}  # of what is not written
-    for definition in found if any([node not in there for node in asked_for]) else ():
+    for definition in found if any(node not in there for node in asked_for) else ():
         for value in definition.node.inputs:
             if value.node not in there:
                 takers.setdefault(value.node, []).append(definition.node)
@@ -449,10 +449,10 @@ def control_of(graph: Graph, found: list[Definition], touching: list[Node]) -> l
         return [each.name for each in dict.fromkeys(kept)]
 
     for node in dict.fromkeys([*said, *effectful, *outputs]):
-        definition = there.get(node)
-        if definition is not None:
+        own = there.get(node)
+        if own is not None:
             names = shown([*said.get(node, ()), *effectful.get(node, ())])
-            definition.control = tuple([*names, _no_op_name(graph)] if node in outputs else names)
+            own.control = tuple([*names, _no_op_name(graph)] if node in outputs else names)
     if must_run:
         last = Node(found[-1].node.op, (), {}, (), _no_op_name(graph))
         no_op = Definition(last, "NoOp", (), {})

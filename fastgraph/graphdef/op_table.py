@@ -434,7 +434,7 @@ _MADE: dict[tuple[Any, ...] | None, Made] = {}
 
 
 def defined(
-    node: Node, kind: str, inputs: Sequence[Value], apart: Mapping[str, object] | None = None, **attrs: object
+    node: Node, kind: str, inputs: Sequence[Value], apart: Mapping[str, object] | None = None, /, **attrs: object
 ) -> Definition:
     """Return an operation of a type; attributes that are not given follow from the tensors or are the defaults.
 

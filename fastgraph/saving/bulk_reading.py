@@ -133,7 +133,7 @@ class Reading:
 
 
 def _shared_out(act: Callable[..., T], work: Sequence[tuple[Any, ...]]) -> Iterator[T]:
-    """Give what `act` returns for each of these arguments, in order; threads, this one among them, take the next in turn.
+    """Give what `act` returns for each of these arguments, in order; threads take turns, this one too.
 
     Where one raises, those before it are given, then it is raised; none is begun any more.
     """

@@ -16,7 +16,6 @@ import re
 import struct
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -32,7 +31,7 @@ from fastgraph.saving.sstable import entries_of
 
 PIECE = 1 << 18  # bytes written at once: a piece stays in the CPU's cache between checksum and copy
 _READ = 1 << 20  # bytes read at once
-_AHEAD = 1 << 23  # bytes of a part, which one thread reads; the system is asked for them and for as many behind them
+_PART = 1 << 23  # bytes of a part, which one thread reads; the system reads ahead by itself
 BEHIND = 1 << 25  # bytes after which the disk may begin, beside what is still to be written
 BINARY = getattr(os, "O_BINARY", 0)
 _VARIANT, _STRING = 21, 7
@@ -269,16 +268,15 @@ class BundleReader:
         if entry is None:
             return []
         self._located(entry, key, _numpy_dtype(entry.dtype, key).itemsize)
-        return [(entry, at, min(_AHEAD, entry.size - at)) for at in range(0, entry.size, _AHEAD)]
+        return [(entry, at, min(_PART, entry.size - at)) for at in range(0, entry.size, _PART)]
 
     def buffer(self) -> np.ndarray:
         """Return memory that a thread reads parts through for their checksums."""
         return np.empty(_READ, np.uint8)
 
     def check_part(self, key: str, part: Part, buffer: np.ndarray) -> int:
-        """Return the checksum of a part of a tensor. What follows is asked of the system."""
+        """Return the checksum of a part of a tensor."""
         entry, at, n = part
-        _ask_for(self._files[entry.shard_id], entry.offset + at, min(2 * _AHEAD, entry.size - at))
         return self._piece(entry, key, at, n, buffer[:n], checked=True)
 
     def read_part(self, key: str, part: Part, memory: np.ndarray) -> None:
@@ -355,10 +353,8 @@ class BundleReader:
     def _fill(self, entry: Message | PlainEntry, key: str, target: np.ndarray) -> None:
         """Read an entry's bytes into `target`; into a smaller one again and again, for the checksum alone."""
         crc, whole = 0, target.size >= entry.size
-        for at in range(0, entry.size, _AHEAD):
-            n = min(_AHEAD, entry.size - at)
-            if entry.size > PIECE:
-                _ask_for(self._files[entry.shard_id], entry.offset + at, min(2 * _AHEAD, entry.size - at))
+        for at in range(0, entry.size, _PART):
+            n = min(_PART, entry.size - at)
             found = self._piece(entry, key, at, n, target[at : at + n] if whole else target, checked=True)
             crc = joined_crc(crc, found, n)
         if masked(crc) != entry.crc32c:
@@ -414,18 +410,6 @@ class BundleReader:
     def __del__(self) -> None:
         if getattr(self, "_files", None):
             self.close()
-
-
-def _ask_for(file: int, at: int, size: int) -> None:
-    """Let the system begin to read, where it can be told so and has not the last of it already."""
-    if not hasattr(os, "posix_fadvise"):
-        return
-    if hasattr(os, "RWF_NOWAIT"):  # telling it goes through all pages, which takes a tenth of reading them
-        with suppress(OSError):
-            if os.preadv(file, [bytearray(1)], at + size - 1, os.RWF_NOWAIT):
-                return
-    with suppress(OSError):
-        os.posix_fadvise(file, at, size, os.POSIX_FADV_WILLNEED)
 
 
 def _parsed(content: bytes, kind: str, where: str) -> Message:
