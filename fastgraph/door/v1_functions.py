@@ -26,7 +26,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import current_trace
 from fastgraph.data.iterators import OwnedIterator
 from fastgraph.data.sources import Cursor, Source, generator_spec
-from fastgraph.errors import NotBuiltError
+from fastgraph.errors import DataLossError, NotBuiltError
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.graphdef.func_graph import placeholder as placeholder
 from fastgraph.graphdef.messages import AttrValue as AttrValue
@@ -36,6 +36,7 @@ from fastgraph.graphdef.messages import NodeDef as NodeDef
 from fastgraph.ops.families import invalid, shape_text
 from fastgraph.ops.image_resizing import Pixels, resize_at
 from fastgraph.ops.random_states import generators
+from fastgraph.saving.checkpoint_reader import CheckpointReader
 from fastgraph.state.variable import Variable
 
 _raw: Any = tf.raw_ops
@@ -602,6 +603,13 @@ def io_tf_record_iterator(path: Any, options: Any = None) -> Any:
     """Return an iterator over the records of a file, as bytes."""
     kind = tf.io.TFRecordOptions.get_compression_type_string(options)
     return tf.data.TFRecordDataset(path, kind).as_numpy_iterator()
+
+
+def train_NewCheckpointReader(filepattern: str) -> CheckpointReader:
+    """Return what reads the checkpoint of a prefix. Raises NotFoundError; DataLossError for a folder."""
+    if os.path.isdir(filepattern):
+        raise DataLossError(None, None, f"Unable to open table file {filepattern}: Is a directory")
+    return CheckpointReader(filepattern)
 
 
 def train_checkpoint_exists(checkpoint_prefix: str) -> bool:

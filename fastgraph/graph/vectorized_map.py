@@ -16,6 +16,7 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.registry import register_public
+from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, bind, convert, current_trace, register_slot
 from fastgraph.graph import batching_rules
 from fastgraph.graph.batching_rules import Application, NoRule, Unbatched, moved, spread
@@ -308,6 +309,11 @@ _STRUCTURAL: dict[str, Callable[[Run, Node, Sequence[Part]], list[Part]]] = {
 }
 
 
+def _stackable(leaf: Any) -> Any:
+    """`leaf` as what elements are stacked of: rows of other places cannot be, so IndexedSlices become dense."""
+    return convert(leaf) if isinstance(leaf, IndexedSlices) else as_tensor(leaf)
+
+
 def _dense(grad: object) -> Any:
     return grad if grad is None or isinstance(grad, Tensor) else convert(grad)
 
@@ -358,8 +364,9 @@ def vectorized_map(
 
     `fn` is traced for one element, and each op in it becomes one op on all elements; one that cannot (it is said once
     for each op if `warn`) is applied to one after the other, or raises ValueError without `fallback_to_while_loop`. A
-    first axis of 1 stands for the same element n times. Random ops draw for each element; Variables are read once.
-    The result can be differentiated. Raises ValueError for scalars and for numbers of elements that differ.
+    first axis of 1 stands for the same element n times. IndexedSlices among the results become dense. Random ops draw
+    for each element; Variables are read once. The result can be differentiated. Raises ValueError for scalars and for
+    numbers of elements that differ.
     Source: tf.vectorized_map.
     """
     if not callable(fn):
@@ -377,7 +384,7 @@ def vectorized_map(
             for i, tensor in enumerate(flat)
         ]
         result = fn(nesting.pack_sequence_as(elems, arguments, expand_composites=True))
-        result = nesting.map_structure(as_tensor, result)
+        result = nesting.map_structure(_stackable, result)
         leaves = [leaf for leaf in nesting.flatten(result, expand_composites=True) if leaf is not None]
         values = [trace.value_of(leaf) for leaf in leaves]
     graph = trace.finish(values)

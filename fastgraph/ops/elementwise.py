@@ -14,6 +14,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.native import array_kernels
 from fastgraph.core.op_errors import is_of_memory, message_name
+from fastgraph.core.tape.gradient_tape import is_variable
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, bind, current_trace, quick_cast, quick_clip
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
@@ -461,7 +462,7 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
 
     Args:
         x: A tensor, or sparse or indexed parts of one, whose values are cast.
-        dtype: The dtype wanted; one that x has already costs nothing.
+        dtype: The dtype wanted; one that x has already costs nothing (a Variable of this dtype is given back unread).
 
     Raises:
         UnimplementedError: One dtype is a string's, the other is not.
@@ -482,6 +483,8 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
     if isinstance(x, IndexedSlices):  # stays one: the rest of its rows are 0 in any dtype
         return x if x.dtype is target else IndexedSlices(cast(x.values, target, name), x.indices, x.dense_shape)
     if not isinstance(x, Tensor):
+        if is_variable(x) and getattr(x, "dtype", None) is target:
+            return x  # who keeps it sees later assignments, as in TensorFlow
         x = as_tensor(x)
     if x.dtype is target:
         return x

@@ -83,6 +83,7 @@ class StrategyExtended:
     should_checkpoint = True
     should_save_summary = True
     num_hosts = 1
+    _global_batch_size = True  # Keras 2 asks whether batch sizes are those of all replicas
 
     def __init__(self, strategy: Strategy, cross_device_ops: CrossDeviceOps | None = None) -> None:
         self._strategy = strategy

@@ -70,3 +70,25 @@ def test_nan_is_the_same_integer_in_arrays_of_any_size(source: str, n: int, tier
     assert {name: set(f.numpy().tolist()) for name, f in zip(names, found, strict=True)} == {
         name: {least.get(name, 0)} for name in names
     }
+
+
+def test_a_variable_of_the_dtype_wanted_is_given_back_unread() -> None:
+    """As in TensorFlow: who keeps what `cast` gave sees what is assigned later."""
+    variable = fg.Variable(1.0)
+    assert fg.cast(variable, fg.float32) is variable
+
+    @fg.function
+    def later() -> Any:
+        kept = fg.cast(variable, "float32")
+        variable.assign_add(1.0)
+        return kept + 0.0
+
+    assert float(later()) == 2.0
+    assert fg.cast(variable, fg.float64).dtype == fg.float64
+
+
+def test_a_tape_goes_through_what_cast_gives_back() -> None:
+    variable = fg.Variable(3.0)
+    with fg.GradientTape() as tape:
+        y = fg.cast(variable, fg.float32) ** 2
+    assert float(tape.gradient(y, variable)) == 6.0

@@ -328,3 +328,11 @@ def test_jacobians_are_refused() -> None:
     once.jacobian(y, x)
     with pytest.raises(RuntimeError, match="can only be used to compute one set of gradients"):
         once.jacobian(y, x)
+
+
+def test_indexed_slices_become_dense() -> None:
+    def row(x: Any) -> fg.IndexedSlices:
+        return fg.IndexedSlices(fg.reshape(x, [1, 1]), fg.constant([1]), fg.constant([3, 1]))
+
+    found = fg.vectorized_map(row, fg.constant([1.0, 2.0]))
+    assert found.numpy()[:, :, 0].tolist() == [[0, 1, 0], [0, 2, 0]]

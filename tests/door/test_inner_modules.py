@@ -17,7 +17,6 @@ from fastgraph.door import internal_initializers as inits
 from fastgraph.door import internal_layers as layers
 from fastgraph.door import internal_names, modules, type_spec_names
 from fastgraph.door import internal_rnn as rnn
-from fastgraph.errors import NotBuiltError
 from fastgraph.graphdef.func_graph import FuncGraph
 
 
@@ -299,10 +298,6 @@ def test_the_inside_of_what_is_not_built_names_a_substitute() -> None:
     with fg.GradientTape(persistent=True, watch_accessed_variables=False) as tape:
         assert (tape._persistent, tape._recording, tape._watch_accessed_variables) == (True, True, False)
     assert not tape._recording
-    with pytest.raises(NotBuiltError, match="the tape itself records"):
-        _ = tape._tape
-    with pytest.raises(NotBuiltError, match="the tape itself records"):
-        tape._tape = tape
 
 
 def test_specs_with_bounds() -> None:
@@ -359,3 +354,44 @@ def test_extension_types_are_known_by_the_names_that_specs_are_registered_under(
 
     with pytest.raises(ValueError, match="has not been registered"):
         type_spec_names.get_name(Wide.Spec)
+
+
+def test_the_recorder_of_a_tape_is_the_tape() -> None:
+    tape = fg.GradientTape()
+    assert tape._tape is None
+    x = fg.Variable(2.0)
+    with tape:
+        y = x * x
+    with tape._ensure_recording():
+        assert tape._recording
+        y = y * 3.0
+    assert tape._tape is not None and not tape._recording
+    tape._push_tape()
+    y = y * x
+    tape._pop_tape()
+    assert float(tape.gradient(y, x)) == 36.0
+    assert tape._tape is None
+    with pytest.raises(ValueError, match="Tape is not recording"):
+        tape._pop_tape()
+
+
+def test_a_folder_is_no_table_of_a_checkpoint(tmp_path: Any) -> None:
+    with pytest.raises(fg.errors.DataLossError, match="Unable to open table file"):
+        inner("training.py_checkpoint_reader", "NewCheckpointReader")(str(tmp_path))
+    path = fg.train.Checkpoint(v=fg.Variable([1.0, 2.0])).write(str(tmp_path / "c"))
+    reader = inner("training.py_checkpoint_reader", "NewCheckpointReader")(path)
+    assert reader.get_tensor("v/.ATTRIBUTES/VARIABLE_VALUE").tolist() == [1, 2]
+
+
+def test_pfor_stacks_dense_gradients_of_rows() -> None:
+    pfor = inner("ops.parallel_for.control_flow_ops", "pfor")
+    table = fg.Variable(fg.ones([3, 1]))
+    with fg.GradientTape(persistent=True) as tape:
+        y = fg.reduce_sum(fg.gather(table, [[0, 1], [1, 1]]), [1, 2])
+
+    def one(i: Any) -> Any:
+        with tape._ensure_recording():
+            each = fg.gather(y, i)
+        return tape.gradient(each, table)
+
+    assert pfor(one, 2).numpy()[:, :, 0].tolist() == [[1, 1, 0], [0, 2, 0]]

@@ -102,6 +102,10 @@ def test_an_idle_program_uses_no_processor() -> None:
             function(x)
     assert thread_pool.alive_threads()
     time.sleep(0.1)  # they look for work for some microseconds
+    assert min(_seconds_of_cpu_asleep() for _ in range(5)) < 0.01  # others of this process may be at work for a while
+
+
+def _seconds_of_cpu_asleep() -> float:
     began = time.process_time()
-    time.sleep(1.0)
-    assert time.process_time() - began < 0.02
+    time.sleep(0.5)
+    return time.process_time() - began

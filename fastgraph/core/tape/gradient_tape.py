@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn, overload
+from typing import Any, overload
 
 from fastgraph._tape import Tape, user_place
 from fastgraph.api import namespaces  # the first: sparse cotangents can be added
@@ -22,7 +22,6 @@ from fastgraph.core.conversion import HasTensor, TensorLike
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tape import indexed_slices  # noqa: F401  # the first: sparse cotangents can be added
 from fastgraph.core.tensor import Tensor, convert, get_slot
-from fastgraph.errors import NotBuiltError
 
 _logged: dict[str, int] = {}
 _MOST_WARNINGS = 50
@@ -70,18 +69,30 @@ class GradientTape(Tape):
         (27.0, 18.0)
     """
 
-    # TensorFlow's inner names, which libraries that wrap a tape read
+    # TensorFlow's inner names, which libraries that wrap a tape use
     _persistent = ReadOnly[bool]("persistent", "Whether gradients are given any number of times.")
     _recording = ReadOnly[bool]("recording", "Whether the tape records now.")
     _watch_accessed_variables = ReadOnly[bool]("watch_accessed_variables", "Whether Variables are followed.")
 
-    def _no_inner_tape(self, *_: object) -> NoReturn:
-        raise NotBuiltError(
-            "GradientTape._tape, the recorder inside TensorFlow's tape, is not built: the tape itself records. Use its "
-            "methods watch, watched_variables, stop_recording, reset and gradient."
-        )
+    @property
+    def _tape(self) -> GradientTape | None:
+        """The recorder, which is the tape itself; None if there is nothing to differentiate."""
+        return None if self.used_up else self
 
-    _tape = property(_no_inner_tape, _no_inner_tape)
+    def _push_tape(self) -> None:
+        self.__enter__()
+
+    def _pop_tape(self) -> None:
+        self.pause()
+
+    @contextmanager
+    def _ensure_recording(self) -> Iterator[None]:
+        """A context in which this tape records, whether or not it does now."""
+        if self.recording:
+            yield
+            return
+        with self:
+            yield
 
     def watch_nested(self, tensor: TensorLike | None) -> None:
         """Follow a Tensor or Variable, or every one in a structure, from here on.
