@@ -221,7 +221,7 @@ def function_bytes(graph: Graph, name: str, library: Library) -> bytes:
 
 
 def _head(aval: Aval) -> bytes:
-    """What a Variable's handle stands for, in an ArgDef."""
+    """Dtype and shape of what is behind a Variable's handle, in an ArgDef."""
     return field(7, type_and_shape(aval.dtype, aval.shape))
 
 
