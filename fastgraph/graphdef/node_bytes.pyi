@@ -103,7 +103,7 @@ def ancestors(nodes: Iterable[Node]) -> set[Node]:
     """The nodes and all that their inputs come from."""
 
 def waiting_for_none(found: list[Definition]) -> dict[Node, Definition | None]:
-    """Let no operation wait for others but those of its inputs; return by nodes those that have their names, or None."""
+    """Let no operation wait for any but its inputs; return by nodes those that have their names, or None."""
 
 def named(found: list[Definition], names: dict[Value, str], by_slots: bool) -> None:
     """Enter what others call the results of operations: `name` and `name:1`, or by slots, as inside of functions."""

@@ -460,7 +460,7 @@ def ancestors(list nodes):
 
 
 def waiting_for_none(list found):
-    """Let no operation wait for others but those of its inputs; return by nodes those that have their names, or None."""
+    """Let no operation wait for any but its inputs; return by nodes those that have their names, or None."""
     cdef Definition each
     cdef dict by_node = {}
     for each in found:
