@@ -30,13 +30,14 @@ def _running() -> dict[int, int]:
     return found
 
 
-def _descendants() -> set[int]:
+def descendants(of: int) -> set[int]:
+    """Return the processes that one has started, and those that they have started."""
     parents = _running()
-    found, new = set(), {os.getpid()}
+    found, new = set(), {of}
     while new:
         found |= new
         new = {pid for pid, parent in parents.items() if parent in new} - found
-    return found - {os.getpid()}
+    return found - {of}
 
 
 def _marked(nodeid: str) -> set[int]:
@@ -51,7 +52,7 @@ def _marked(nodeid: str) -> set[int]:
 
 
 def _kill_what_it_started(item: pytest.Item) -> None:
-    for pid in (_descendants() - item.stash[_before]) | _marked(item.nodeid):
+    for pid in (descendants(os.getpid()) - item.stash[_before]) | _marked(item.nodeid):
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
 
@@ -73,7 +74,7 @@ def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> Iterator[None]
     """Have the test's processes killed before it is failed, and this process end where that does not help."""
     result = yield
     if settings.timeout:
-        item.stash[_before] = _descendants()
+        item.stash[_before] = descendants(os.getpid())
         fail = signal.getsignal(signal.SIGALRM)
 
         def handler(number: int, frame: Any) -> None:

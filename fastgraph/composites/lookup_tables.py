@@ -27,7 +27,7 @@ from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.registry import get
-from fastgraph.core.tensor import Tensor, convert, init_scope
+from fastgraph.core.tensor import Tensor, convert, current_trace, init_scope
 from fastgraph.errors import FailedPreconditionError
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.elementwise import cast, select
@@ -230,6 +230,12 @@ class _Entries(LookupInterface):
     """The base of tables that have entries of their own."""
 
     _table: Any
+    _default_value: Tensor
+
+    def _default(self) -> Any:
+        """The default value; in a tf.Graph, which takes no tensors from outside, as an array."""
+        trace = current_trace()
+        return self._default_value if trace is None or trace.root.kind != "graph" else self._default_value.numpy()
 
     def size(self, name: str | None = None) -> Any:
         """Return how many keys there are. -> i64[]."""
@@ -287,7 +293,7 @@ class StaticHashTable(_Entries):
         if not self._filled:
             raise FailedPreconditionError(None, None, "Table not initialized.")
         with name_scope(name or f"{self._name}_Lookup"):
-            return put(table_find_p(flat, self._default_value, table=self._table))
+            return put(table_find_p(flat, self._default(), table=self._table))
 
 
 class StaticVocabularyTable(LookupInterface):
@@ -361,9 +367,8 @@ class MutableHashTable(_Entries):
         dynamic_default_values: v[*s, *t], what each key gets if it is not there. Raises: ValueError for another dtype.
         """
         flat, put = self._keys(self._own_keys(keys))
-        default = self._default_value
-        if dynamic_default_values is not None:
-            default = as_tensor(dynamic_default_values, self._value_dtype)
+        given = dynamic_default_values is not None
+        default = as_tensor(dynamic_default_values, self._value_dtype) if given else self._default()
         return put(mutable_table_find_p(flat, default, table=self._table))
 
     def insert(self, keys: TensorLike, values: TensorLike, name: str | None = None) -> Any:

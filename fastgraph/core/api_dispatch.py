@@ -87,12 +87,13 @@ class _Case:
     """One registration: the parameters that must be of certain types, and what is called then."""
 
     def __init__(self, signature: inspect.Signature, wanted: Any, target: Any, handler: Any) -> None:
-        if not isinstance(wanted, dict):
+        if not isinstance(wanted, dict) or not all(isinstance(key, str | int) for key in wanted):
             raise TypeError("signatures must be dictionaries mapping parameter names to type annotations.")
         self.target, self.handler = target, handler
         self.checks: list[tuple[int, str, Any, Callable[[Any], bool]]] = []
         names = list(signature.parameters)
-        for name, annotation in wanted.items():
+        for key, annotation in wanted.items():
+            name = names[key] if isinstance(key, int) and 0 <= key < len(names) else key
             parameter = signature.parameters.get(name)
             if parameter is None:
                 raise ValueError(f"signature includes annotation for unknown parameter {name!r}.")
@@ -220,12 +221,12 @@ def _taking_name(target: Any, signature: inspect.Signature) -> Any:
     return named
 
 
-def dispatch_for_api(api: Any, *signatures: dict[str, Any]) -> Callable[[Any], Any]:
+def dispatch_for_api(api: Any, *signatures: dict[str | int, Any]) -> Callable[[Any], Any]:
     """Decorate a function that stands for a public one where its arguments are of the given types.
 
-    signatures: dicts from names of parameters to types (classes, `List[...]` of them, Unions); without any, the
-    annotations of the decorated function, which has the parameters of `api` (`name` may be missing) and may return
-    NotImplemented. Raises ValueError for other functions, names of parameters and types.
+    signatures: dicts from names of parameters, or their places, to types (classes, `List[...]` of them, Unions);
+    without any, the annotations of the decorated function, which has the parameters of `api` (`name` may be missing)
+    and may return NotImplemented. Raises ValueError for other functions, names of parameters and types.
     Source: tf.experimental.dispatch_for_api.
     """
     record = _api(api)

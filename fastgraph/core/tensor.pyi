@@ -17,6 +17,7 @@ class Tensor:
     id: Final[int]
     _origin: tuple[Any, Any] | None
     __array_priority__: int
+    OVERLOADABLE_OPERATORS: Final[frozenset[str]]
     @property
     def assign(self) -> Callable[..., Any]:
         """A function that assigns to a part of a Variable, of variable[key]. AttributeError of any other."""
@@ -67,6 +68,8 @@ class Tensor:
     def transpose(self, axes: Any = None) -> Tensor: ...
     def ref(self) -> Reference:
         """A hashable reference to this tensor, for keys of dicts and sets."""
+    def experimental_ref(self) -> Reference:
+        """ref() by its earlier name."""
     def numpy(self) -> Any:
         """The elements as a writable copy; of a 0-d tensor a NumPy scalar (bytes of a string)."""
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]: ...

@@ -1,5 +1,10 @@
 # Part of tensor.pyx: the Tensor classes.
 
+_TWO_SIDED = "add and div floordiv matmul mod mul or pow sub truediv xor".split()
+OPERATOR_NAMES = frozenset(  # methods by which operators of Python's compute
+    f"__{name}__"
+    for name in [*"abs eq ge getitem gt invert le lt ne neg".split(), *_TWO_SIDED, *[f"r{each}" for each in _TWO_SIDED]]
+)
 cdef dict _shapes = {}     # dims -> TensorShape: making one costs more than an addition
 
 
@@ -22,6 +27,7 @@ cdef class Tensor:
     """
 
     __array_priority__ = 100
+    OVERLOADABLE_OPERATORS = OPERATOR_NAMES
 
     def __cinit__(self):
         self.id = new_id()
@@ -63,6 +69,10 @@ cdef class Tensor:
 
     def ref(self):
         """A hashable reference to this tensor, for keys of dicts and sets."""
+        return Reference(self)
+
+    def experimental_ref(self):
+        """ref() by its earlier name."""
         return Reference(self)
 
     @property

@@ -5,9 +5,12 @@ Rule: each is a few lines of public names. What would need a session, or another
 
 from __future__ import annotations
 
+import atexit
+import functools
 import logging
 import math
 import os
+import shutil
 import tempfile
 import unittest.mock
 from collections.abc import Callable, Sequence
@@ -620,9 +623,12 @@ def train_checkpoint_exists(checkpoint_prefix: str) -> bool:
 test_mock = unittest.mock
 
 
+@functools.cache
 def test_get_temp_dir() -> str:
-    """Return the path of a folder for files of tests."""
-    return tempfile.gettempdir()
+    """Return the path of this process's folder for files of tests, which is new, and goes when the process ends."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 logging_DEBUG, logging_INFO, logging_WARN, logging_ERROR, logging_FATAL = 10, 20, 30, 40, 50

@@ -17,6 +17,7 @@ from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import add, cast, multiply
 from fastgraph.ops.elementwise import select as select_p
+from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims, reshape, shape, transpose
 from fastgraph.ops.reduction import reduce_all, reduce_prod, reduce_sum
@@ -260,9 +261,21 @@ def _sizes_of_one(a: Application) -> Any:
     raise NoRule
 
 
+def _blocks(a: Application, size: Sequence[int | None] | None) -> Any:
+    """Blocks of one size that begin at another place in each element: rows by number, one axis after the other."""
+    if size is None or any(n is None or n < 0 for n in size):
+        raise NoRule
+    found = a.full(0)
+    for i, n in enumerate(size):
+        places = a.args[1][:, i : i + 1] + range_(cast(n, a.args[1].dtype))
+        found = gather(found, places, axis=i + 1, batch_dims=1)
+    return found
+
+
 @rule("slice")
 def _slice(a: Application) -> Any:
-    a.fixed(1)
+    if a.batched[1]:
+        return _blocks(a, a.attrs["size"])
     begin = concat([_zero(a.args[1]), a.args[1]], 0)
     return a.apply(a.args[0], begin, size=(-1, *a.attrs["size"]))
 
@@ -273,7 +286,9 @@ def _zero(vector: Tensor) -> Any:
 
 @rule("slice_dynamic")
 def _slice_dynamic(a: Application) -> Any:
-    a.fixed(1, 2)
+    a.fixed(2)
+    if a.batched[1]:
+        return _blocks(a, a.node.inputs[2].aval.numbers)
     return a.apply(a.args[0], concat([_zero(a.args[1]), a.args[1]], 0), concat([_zero(a.args[2]) - 1, a.args[2]], 0))
 
 
@@ -362,12 +377,26 @@ def _size(a: Application) -> Any:
     return Unbatched(cast(reduce_prod(shape(a.args[0])[1:]), a.attrs["out_type"]))
 
 
+@rule("search_sorted")
+def _search_sorted(a: Application) -> Any:
+    """The rows of all elements below each other."""
+    rows, values = a.full(0), a.full(1)
+    found = a.apply(*[reshape(each, [-1, *a.sizes(i)[1:]]) for i, each in enumerate((rows, values))])
+    return reshape(found, [a.n, *a.sizes(1)])
+
+
 # ---- gather and scatter ---------------------------------------------------------------------------------------------
+
+
+def _shared_axes(a: Application, i: int) -> int:
+    """The number of leading axes that indices share with what they choose from, which is theirs or less."""
+    n: int = a.attrs["batch_dims"]
+    return n + a.rank(i) if n < 0 else n
 
 
 @rule("gather")
 def _gather(a: Application) -> Any:
-    axis, batch_dims = a.attrs["axis"] % a.rank(0), a.attrs["batch_dims"] % max(a.rank(1), 1)
+    axis, batch_dims = a.attrs["axis"] % a.rank(0), _shared_axes(a, 1)
     if not a.batched[1] and batch_dims == 0:
         return a.apply(a.args[0], a.args[1], axis=axis + 1, batch_dims=0)
     if not a.batched[0] and batch_dims == 0:
@@ -381,7 +410,7 @@ def _gather_grad(a: Application) -> Any:
     rank = a.node.outputs[0].aval.rank
     if rank is None:
         raise NoRule
-    axis, batch_dims = a.attrs["axis"] % rank, a.attrs["batch_dims"]
+    axis, batch_dims = a.attrs["axis"] % rank, _shared_axes(a, 1)
     return a.apply(a.full(0), a.full(1), _with_n(a, a.args[2]), axis=axis + 1, batch_dims=batch_dims + 1)
 
 
@@ -390,7 +419,7 @@ def _gather_add(a: Application) -> Any:
     rank = a.node.outputs[0].aval.rank
     if rank is None:
         raise NoRule
-    axis, batch_dims = a.attrs["axis"] % rank, a.attrs["batch_dims"]
+    axis, batch_dims = a.attrs["axis"] % rank, _shared_axes(a, 2)
     return a.apply(a.full(0), a.full(1), a.full(2), axis=axis + 1, batch_dims=batch_dims + 1)
 
 

@@ -173,7 +173,9 @@ def get(identifier: ActivationLike) -> Activation:
     raise TypeError(f"Could not interpret activation function identifier: {identifier}")
 
 
-def deserialize(name: str, custom_objects: dict[str, Activation] | None = None) -> Activation:
+def deserialize(
+    name: str, custom_objects: dict[str, Activation] | None = None, use_legacy_format: bool = False
+) -> Activation:
     """Return the activation of a name. Raises ValueError for an unknown one."""
     found: Activation | None = identifiers.get_registered_object(name, custom_objects, _FUNCTIONS)
     if found is None:
@@ -181,8 +183,8 @@ def deserialize(name: str, custom_objects: dict[str, Activation] | None = None) 
     return found
 
 
-def serialize(activation: Activation) -> str:
-    """Return the name of an activation."""
+def serialize(activation: Activation, use_legacy_format: bool = False) -> str:
+    """Return the name of an activation, which is the same in both formats."""
     for name, function in _FUNCTIONS.items():
         if function is activation:
             return name

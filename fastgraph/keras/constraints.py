@@ -5,7 +5,7 @@ Rule: a constraint is a callable from the new value to the allowed one nearest t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -167,16 +167,18 @@ def get(identifier: Identifier) -> Any:
     return deserialize(identifier)
 
 
-def deserialize(config: Identifier) -> Any:
-    """Return the constraint of a name or config. Raises ValueError for an unknown one."""
+def deserialize(
+    config: Identifier, custom_objects: Mapping[str, Any] | None = None, use_legacy_format: bool = False
+) -> Any:
+    """Return the constraint of a name or config, of either format. Raises ValueError for an unknown one."""
     if not isinstance(config, (str, dict)):
         raise ValueError(f"Could not interpret constraint function identifier: {config}")
-    return identifiers.find(config, _TABLE, "constraint")
+    return identifiers.find(config, {**_TABLE, **(custom_objects or {})}, "constraint")
 
 
-def serialize(constraint: object) -> Any:
-    """Return the config of a constraint."""
-    return identifiers.described(constraint, "keras.constraints")
+def serialize(constraint: object, use_legacy_format: bool = False) -> Any:
+    """Return the config of a constraint; in the format of Keras up to 2.12 if that is wanted."""
+    return identifiers.described(constraint, "keras.constraints", use_legacy_format)
 
 
 def _norms(w: Tensor, axis: int | Sequence[int]) -> Any:

@@ -112,14 +112,18 @@ def made(name: str, table: Mapping[str, Callable[..., Any]], kind: str) -> Calla
     return found
 
 
-def described(thing: Any, module: str) -> Any:
-    """Return the config that `find` makes such an object of; None for None."""
+def described(thing: Any, module: str, legacy: bool = False) -> Any:
+    """Return the config that `find` makes such an object of; None for None. legacy: as Keras up to 2.12 writes it."""
     if thing is None:
         return None
     own, kind = inspect.isfunction(thing), type(thing)
+    if own and legacy:
+        return thing.__name__
     if own:
         return {"module": "builtins", "class_name": "function", "config": thing.__name__, "registered_name": None}
     config = thing.get_config() if hasattr(thing, "get_config") else {}
     full = get_registered_name(kind)
     name = full if full in _registered else None
+    if legacy:
+        return {"class_name": full, "config": config}
     return {"module": module, "class_name": kind.__name__, "config": config, "registered_name": name}

@@ -402,14 +402,18 @@ def get(identifier: Identifier) -> Any:
     raise ValueError(f"Could not interpret initializer identifier: {identifier}")
 
 
-def deserialize(config: str | Mapping[str, Any]) -> Any:
-    """Return the initializer of a name or config. Raises ValueError for an unknown one."""
-    return identifiers.find(config, _TABLE, "initializer")
+def deserialize(
+    config: str | Mapping[str, Any],
+    custom_objects: Mapping[str, Any] | None = None,
+    use_legacy_format: bool = False,
+) -> Any:
+    """Return the initializer of a name or config, of either format. Raises ValueError for an unknown one."""
+    return identifiers.find(config, {**_TABLE, **(custom_objects or {})}, "initializer")
 
 
-def serialize(initializer: object) -> Any:
-    """Return the config of an initializer."""
-    return identifiers.described(initializer, "keras.initializers")
+def serialize(initializer: object, use_legacy_format: bool = False) -> Any:
+    """Return the config of an initializer; in the format of Keras up to 2.12 if that is wanted."""
+    return identifiers.described(initializer, "keras.initializers", use_legacy_format)
 
 
 constant, identity, ones, zeros = Constant, Identity, Ones, Zeros

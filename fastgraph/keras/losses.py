@@ -284,8 +284,10 @@ def get(identifier: Identifier) -> Any:
     raise ValueError(f"Could not interpret loss function identifier: {identifier}")
 
 
-def deserialize(name: str | Mapping[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
-    """Return the loss of a name or config. Raises ValueError for an unknown one."""
+def deserialize(
+    name: str | Mapping[str, Any], custom_objects: dict[str, Any] | None = None, use_legacy_format: bool = False
+) -> Any:
+    """Return the loss of a name or config, of either format. Raises ValueError for an unknown one."""
     if isinstance(name, Mapping) and isinstance(name.get("config"), str):  # a function's
         name = name["config"]
     if isinstance(name, str) and name in FUNCTIONS:
@@ -293,9 +295,11 @@ def deserialize(name: str | Mapping[str, Any], custom_objects: dict[str, Any] | 
     return identifiers.find(name, {**_CLASSES, **(custom_objects or {})}, "loss function")
 
 
-def serialize(loss: Loss | Callable[..., Any]) -> Any:
-    """Return the name of a function, or the config of a Loss."""
-    return identifiers.described(loss, "keras.losses") if isinstance(loss, Loss) else loss.__name__
+def serialize(loss: Loss | Callable[..., Any], use_legacy_format: bool = False) -> Any:
+    """Return the name of a function, or the config of a Loss; in the format of Keras up to 2.12 if that is wanted."""
+    if not isinstance(loss, Loss):
+        return loss.__name__
+    return identifiers.described(loss, "keras.losses", use_legacy_format)
 
 
 def matched(y_true: TensorLike, y_pred: TensorLike) -> tuple[Any, Any]:

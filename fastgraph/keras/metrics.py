@@ -135,7 +135,7 @@ class _Sparse(_OfFunction):
     """The base of those whose labels are integers: they stay such."""
 
     def _values(self, y_true: TensorLike, y_pred: TensorLike) -> Any:
-        return self._fn(y_true, y_pred, **self._fn_kwargs)
+        return self._fn(*same_rank(convert_to_tensor(y_true), convert_to_tensor(y_pred)), **self._fn_kwargs)
 
 
 def _class(
@@ -277,8 +277,10 @@ def known(name: str) -> bool:
     return name in FUNCTIONS or identifiers.made(name, _CLASSES, "metric function") is not None
 
 
-def deserialize(config: str | Mapping[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
-    """Return the metric of a name or config. Raises ValueError for an unknown one."""
+def deserialize(
+    config: str | Mapping[str, Any], custom_objects: dict[str, Any] | None = None, use_legacy_format: bool = False
+) -> Any:
+    """Return the metric of a name or config, of either format. Raises ValueError for an unknown one."""
     if isinstance(config, Mapping) and isinstance(config.get("config"), str):  # a function's
         config = config["config"]
     if isinstance(config, str) and config in FUNCTIONS:
@@ -286,6 +288,8 @@ def deserialize(config: str | Mapping[str, Any], custom_objects: dict[str, Any] 
     return identifiers.find(config, {**_CLASSES, **(custom_objects or {})}, "metric function")
 
 
-def serialize(metric: Metric | Callable[..., Any]) -> Any:
-    """Return the name of a function, or the config of a Metric."""
-    return identifiers.described(metric, "keras.metrics") if isinstance(metric, Metric) else metric.__name__
+def serialize(metric: Metric | Callable[..., Any], use_legacy_format: bool = False) -> Any:
+    """Return the name of a function, or the config of a Metric; in the format of Keras up to 2.12 if that is wanted."""
+    if not isinstance(metric, Metric):
+        return metric.__name__
+    return identifiers.described(metric, "keras.metrics", use_legacy_format)

@@ -6,6 +6,7 @@ Rule: a regularizer is a callable from a tensor to a number.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from fastgraph.api.namespaces import lookup
@@ -136,16 +137,18 @@ def get(identifier: Identifier) -> Any:
     return deserialize(identifier)
 
 
-def deserialize(config: Identifier) -> Any:
-    """Return the regularizer of a name or config. Raises ValueError for an unknown one."""
+def deserialize(
+    config: Identifier, custom_objects: Mapping[str, Any] | None = None, use_legacy_format: bool = False
+) -> Any:
+    """Return the regularizer of a name or config, of either format. Raises ValueError for an unknown one."""
     if not isinstance(config, (str, dict)):
         raise ValueError(f"Could not interpret regularizer identifier: {config}")
-    return identifiers.find(config, _TABLE, "regularizer")
+    return identifiers.find(config, {**_TABLE, **(custom_objects or {})}, "regularizer")
 
 
-def serialize(regularizer: object) -> Any:
-    """Return the config of a regularizer."""
-    return identifiers.described(regularizer, "keras.regularizers")
+def serialize(regularizer: object, use_legacy_format: bool = False) -> Any:
+    """Return the config of a regularizer; in the format of Keras up to 2.12 if that is wanted."""
+    return identifiers.described(regularizer, "keras.regularizers", use_legacy_format)
 
 
 def _number(value: object) -> float:

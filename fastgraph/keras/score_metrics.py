@@ -24,7 +24,8 @@ from fastgraph.ops.reduction import reduce_max, reduce_mean, reduce_sum
 class IoU(Metric):
     """Mean over classes of: elements that label and prediction share, over those that either has. Source: tf.keras.
 
-    y_true, y_pred: class numbers, or scores along `axis` where `sparse_y_true` or `sparse_y_pred` is False.
+    y_true, y_pred: class numbers, or scores along `axis` where `sparse_y_true` or `sparse_y_pred` is False; elements of
+    RaggedTensors count as if all rows were one.
     ignore_class: elements with this label count for nothing.
     """
 
@@ -41,11 +42,11 @@ class IoU(Metric):
 
     def update_state(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
         """Add a batch to the confusion matrix. Raises InvalidArgumentError for a number that is no class."""
-        labels, found = convert_to_tensor(y_true), convert_to_tensor(y_pred)
+        labels, found, weights = [getattr(x, "flat_values", x) for x in (y_true, y_pred, sample_weight)]
+        labels, found = convert_to_tensor(labels), convert_to_tensor(found)  # type: ignore[arg-type]  # None: weights
         labels = labels if self.sparse_y_true else argmax(labels, axis=self.axis)
         found = found if self.sparse_y_pred else argmax(found, axis=self.axis)
         labels, found = (reshape(cast(x, "int64"), [-1]) for x in (labels, found))
-        weights = sample_weight
         if weights is not None:
             weights = reshape(cast(convert_to_tensor(weights), self._dtype), [-1])
         if self.ignore_class is not None:

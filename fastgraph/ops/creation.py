@@ -545,6 +545,7 @@ def eye(
 
     Raises:
         InvalidArgumentError: A size is negative.
+        OverflowError: A Python int is none of 64 bits.
 
     Examples:
         >>> tf.eye(2)
@@ -562,6 +563,8 @@ def eye(
                 "Arguments `num_rows` and `num_columns` must be positive integer values. "
                 f"Received: num_rows={num_rows!s}, num_columns={num_rows if num_columns is None else num_columns!s}"
             )
+        if isinstance(n, int) and not -(2**63) <= n < 2**63:
+            raise OverflowError(f"Extents of tf.eye are integers of 64 bits. Received: {n}")
     for n in (num_rows, num_columns):
         if isinstance(n, (list, tuple, np.ndarray)):
             raise TypeError(

@@ -121,6 +121,8 @@ def _gather_samples() -> list[Any]:
             ([[2, 0], [1, 1]], 1, 0),
             ([3], -1, 0),
             ([[0, 2], [1, 1]], 1, 1),
+            ([[0, 2], [1, 1]], -1, -1),
+            ([2, 0], 1, 1),
             ([], 2, 0),
         )
     ]
@@ -226,6 +228,8 @@ _COMBINE = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
         ),
         ((np.arange(4.0).reshape(2, 2), np.array([[0, 2], [1, 1]]), np.array([2, 3])), {"axis": 1, "batch_dims": 1}),
         ((np.arange(6.0).reshape(2, 3), np.array([0, 0, 3]), np.array([2, 4])), {"axis": 1, "batch_dims": 0}),
+        ((np.arange(2.0), np.array([2, 0]), np.array([2, 3])), {"axis": 1, "batch_dims": 1}),
+        ((np.arange(4.0).reshape(2, 2), np.array([[0, 2], [1, 1]]), np.array([2, 3])), {"axis": 1, "batch_dims": -1}),
     ],
     step="gather_grad.add",
 )

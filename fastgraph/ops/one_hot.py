@@ -167,7 +167,7 @@ def one_hot(
     """
     if on_value is None and off_value is None and type(depth) is int and name is None and current_trace() is None:
         on, off = _one_and_zero("float32" if dtype is None else as_dtype(dtype).name)
-        return one_hot_p(indices, on, off, depth=depth, axis=-1 if axis is None else whole(axis, "axis"))
+        return one_hot_p(indices, on, off, depth=static_int(depth), axis=-1 if axis is None else whole(axis, "axis"))
     if dtype is None:
         given = [as_tensor(v) for v in (on_value, off_value) if v is not None]
         target = given[0].dtype if given else as_dtype("float32")

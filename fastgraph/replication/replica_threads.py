@@ -53,12 +53,12 @@ class ReplicaThread(threading.Thread):
     # On the replica's thread.
 
     def run(self) -> None:
-        """Run the replica's program in the state that the caller's thread was in."""
+        """Run the replica's program in the state that the caller's thread was in; its tapes are its own."""
         self._go.acquire()
         try:
             if not self._stopped:
                 state, around = current_state(), self._around
-                state.trace, state.tapes, state.extra = around.trace, list(around.tapes), dict(around.extra)
+                state.trace, state.tapes, state.extra = around.trace, [], dict(around.extra)
                 state.device, state.replica = self._device, self._replica
                 scopes.stack.append((self._context.strategy, self._context))
                 self.result = self._call()

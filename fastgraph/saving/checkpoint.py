@@ -70,6 +70,13 @@ class CheckpointOptions:
         self.experimental_skip_slot_variables = experimental_skip_slot_variables
         self.experimental_sharding_callback = experimental_sharding_callback
 
+    def __copy__(self) -> CheckpointOptions:
+        options = CheckpointOptions(**{name: getattr(self, name) for name in self.__slots__})
+        options.enable_async = self.enable_async
+        if options.experimental_write_callbacks is not None:
+            options.experimental_write_callbacks = list(options.experimental_write_callbacks)
+        return options
+
 
 def _n_parameters(callback: Callable[..., Any]) -> int:
     return len(inspect.signature(callback).parameters)

@@ -56,6 +56,13 @@ class ShardingCallback(abc.ABC):
     def __call__(self, shardable_tensors: Sequence[ShardableTensor]) -> Sequence[Shard]:
         """Return the shards."""
 
+    def __hash__(self) -> int:
+        return hash((self.description, *vars(self).values()))
+
+    def __eq__(self, other: object) -> bool:
+        alike = type(other) is type(self) and vars(other) == vars(self)
+        return alike and other.description == self.description  # type: ignore[attr-defined]
+
 
 class ShardByTaskPolicy(ShardingCallback):
     """A shard for each task that tensors are of: here one. Source: tf.train.experimental.ShardByTaskPolicy."""

@@ -123,7 +123,6 @@ class _VariableType(ABCMeta):
     {
         "numpy() or read_value()": "eval",
         "read_value()": "initialized_value",
-        "ref()": "experimental_ref",
         "tf.function's graphs, which take Variables from outside": "graph",
         "`name`": "op",
         "tf.train.Checkpoint": "from_proto to_proto SaveSliceInfo",
@@ -339,6 +338,8 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
     def ref(self) -> Reference:
         """Return a hashable reference to it, for use as a key. `.deref()` gives the Variable."""
         return Reference(self)
+
+    experimental_ref = ref
 
     # Its value.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from pathlib import Path
 from typing import Any
@@ -177,3 +178,14 @@ def test_entries_of_whole_tensors_are_the_messages(rng: np.random.Generator) -> 
             assert found[0] == int(read.dtype) and found[2:6] == (read.shard_id, read.offset, read.size, read.crc32c)
             assert found.dims == tuple(int(dim.size) for dim in read.shape.dim) and not read.slices
     assert plain_entry(b"") is None and plain_entry(b"\x08\x01\x3a\x00") is None
+
+
+def test_copies_of_options_and_policies_that_are_equal() -> None:
+    options = tf.train.CheckpointOptions("cpu:0", enable_async=True, experimental_write_callbacks=[repr])
+    other = copy.copy(options)
+    other.enable_async = False
+    other.experimental_write_callbacks.append(len)
+    assert options.enable_async and options.experimental_write_callbacks == [repr]
+    assert other.experimental_io_device == "cpu:0"
+    policies = [experimental.MaxShardSizePolicy(n) for n in (4, 4, 8)]
+    assert policies[0] == policies[1] != policies[2] and len(set(policies)) == 2

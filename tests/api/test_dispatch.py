@@ -52,11 +52,16 @@ def test_by_signatures(registered: list[Any]) -> None:
     def total(input_tensor: Any, axis: Any = None, keepdims: bool = False) -> Any:
         return "masked"
 
+    @experimental.dispatch_for_api(tf.subtract, {0: Masked, 1: tf.Tensor})
+    def less(x: Any, y: Any) -> Any:
+        return x.values - y
+
     @experimental.dispatch_for_api(tf.concat, {"values": list[Masked]})
     def join(values: Any, axis: Any, name: str = "concat") -> Any:
         return len(values), axis
 
-    registered += [total, join]
+    registered += [total, less, join]
+    assert plain(tf.subtract(X, tf.constant(1.0))) == [0.0, -3.0]
     assert tf.reduce_sum(X) == tf.reduce_sum(X, name="n") == tf.math.reduce_sum(1.0, X) == "masked"
     assert plain(tf.reduce_sum([1.0, 2.0])) == 3.0
     assert tf.concat([X, X], 0) == (2, 0) and tf.concat((X,), axis=1) == (1, 1)
@@ -99,7 +104,9 @@ def test_not_implemented_leaves_it_to_the_function(registered: list[Any]) -> Non
     [
         (lambda: experimental.dispatch_for_api(tf.add, {"z": Masked}), ValueError, "unknown parameter 'z'"),
         (lambda: experimental.dispatch_for_api(tf.add, {"x": 3}), ValueError, "not currently supported by dispatch"),
+        (lambda: experimental.dispatch_for_api(tf.add, {3: Masked}), ValueError, "unknown parameter 3"),
         (lambda: experimental.dispatch_for_api(tf.add, 3), TypeError, "signatures must be dictionaries"),
+        (lambda: experimental.dispatch_for_api(tf.add, {None: Masked}), TypeError, "signatures must be dictionaries"),
         (lambda: experimental.dispatch_for_api(tf.add)(lambda x, y: 1), ValueError, "at least one signature"),
         (lambda: experimental.dispatch_for_api(tf.add, {"x": Masked})(lambda x, z: 1), ValueError, "does not match"),
         (lambda: experimental.dispatch_for_api(tf.add, {"x": Masked})(3), TypeError, "to be callable"),

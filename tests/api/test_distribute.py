@@ -154,6 +154,18 @@ def test_a_function_is_traced_for_each_replica_and_takes_its_copies(strategy: An
     assert float(step(fg.constant(5.0))) == 7.0 and values(v) == [7.0, 9.0]
 
 
+def test_a_tape_around_the_replicas_sees_nothing_of_them(strategy: Any) -> None:
+    with strategy.scope():
+        v = fg.Variable([1.0, 2.0])
+
+    def step() -> Any:
+        with fg.GradientTape() as tape:
+            total = strategy.reduce("SUM", strategy.run(lambda: v * (number() + 1.0)), axis=None)
+        return tape.gradient(total, v)
+
+    assert step() is None and fg.function(step)() is None  # what one replica's copy has of it would be a wrong number
+
+
 def test_functions_called_on_replicas_meet_when_they_run(strategy: Any) -> None:
     with strategy.scope():
         v, optimizer = fg.Variable(1.0), fg.keras.optimizers.SGD(0.5)

@@ -51,7 +51,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
 #: What raises an AttributeError as in TensorFlow: of eager tensors, and of layers that were never called.
 OTHERWISE = {
     "keras.layers.Layer": "input input_shape output output_shape",
-    "Tensor": "OVERLOADABLE_OPERATORS eval experimental_ref name set_shape",
+    "Tensor": "eval name set_shape",
 }
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -15,6 +17,7 @@ import numpy as np
 import pytest
 
 from tests.api.test_processes import MPIEXEC, needs_mpi
+from tests.hung import descendants
 
 PROGRAM = Path(__file__).with_name("fault_program.py")
 
@@ -35,7 +38,7 @@ KILLED = ("step", "reduction", "saving")
 SECONDS = 15.0  # until all have ended; most of it is the start of two Pythons
 
 #: mpiexec ends all where one is killed. Behind a shell that stays it does not see it: then they have to see it themselves.
-STAYING = ["sh", "-c", '"$@" || { code=$?; sleep 10; exit $code; }', "-"]
+STAYING = ["sh", "-c", '"$@" || { code=$?; sleep 60; exit $code; }', "-"]
 
 
 class Running:
@@ -57,6 +60,24 @@ class Running:
 
 
 RUNNING = Running()
+LATE = 60.0  # then a process that is still there has to say where it stands
+
+
+def finish(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
+    """Wait for its end; from what is late, Pythons' lines are among what it returns, by its environment's handlers."""
+    began = RUNNING.now()
+    while True:
+        try:
+            out, err = process.communicate(timeout=1.0)
+        except subprocess.TimeoutExpired:
+            late = descendants(process.pid) if RUNNING.now() - began > LATE else set()
+            for pid in late:
+                if os.path.samefile(f"/proc/{pid}/exe", sys.executable):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGABRT)
+            began = RUNNING.now() if late else began
+        else:
+            return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 def command(kind: str, folder: Path, size: int = 2, before: Sequence[str] = ()) -> list[str]:
@@ -67,15 +88,20 @@ def command(kind: str, folder: Path, size: int = 2, before: Sequence[str] = ()) 
 def environment() -> dict[str, str]:
     """Return the variables of the program."""
     path = os.pathsep.join(filter(None, [str(PROGRAM.parents[2]), os.environ.get("PYTHONPATH", "")]))
-    return {**os.environ, "PYTHONPATH": path, "FASTGRAPH_TIER": "first"}
+    return {**os.environ, "PYTHONPATH": path, "FASTGRAPH_TIER": "first", "PYTHONFAULTHANDLER": "1"}
+
+
+def start(kind: str, folder: Path, *, staying: bool = False, size: int = 2) -> subprocess.Popen[str]:
+    """Start the program in processes of which one fails."""
+    return subprocess.Popen(
+        command(kind, folder, size, STAYING if staying else ()), env=environment(),
+        text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
 
 
 def run(kind: str, folder: Path, *, staying: bool = False, size: int = 2) -> subprocess.CompletedProcess[str]:
     """Run the program in processes of which one fails."""
-    return subprocess.run(
-        command(kind, folder, size, STAYING if staying else ()), env=environment(),
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+    return finish(start(kind, folder, staying=staying, size=size))
 
 
 def losses(*runs: subprocess.CompletedProcess[str]) -> list[str]:

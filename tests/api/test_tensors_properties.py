@@ -181,3 +181,19 @@ def test_numbers_beside_tensors(op: Any, number: Any, dtype: str) -> None:
         for got, expected in zip(pair, (op(array, like), op(like, array)), strict=True):
             np.testing.assert_array_equal(got.numpy(), expected)
             assert got.numpy().dtype == expected.dtype
+
+
+def test_names_of_operators_and_the_earlier_name_of_ref() -> None:
+    names = tf.Tensor.OVERLOADABLE_OPERATORS
+    assert len(names) == 34 and {"__add__", "__rdiv__", "__getitem__", "__ne__", "__invert__"} <= names
+    for x in (tf.constant(1.0), tf.Variable(1.0)):
+        assert x.experimental_ref() == x.ref() and x.experimental_ref().deref() is x
+
+
+def test_extents_that_no_integer_of_64_bits_holds() -> None:
+    for depth in (2**63, -(2**63) - 1):
+        with pytest.raises(ValueError, match="out-of-range integer"):
+            tf.one_hot([0], depth)
+        for sizes in ((depth,), (2, depth)):
+            with pytest.raises(OverflowError, match="integers of 64 bits"):
+                tf.eye(*sizes)

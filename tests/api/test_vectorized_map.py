@@ -63,6 +63,15 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
     "movement": (lambda x: fg.concat([fg.transpose(fg.reshape(x, [2, 10])), fg.ones([10, 1])], -1), A),
     "parts": (lambda x: fg.stack(fg.unstack(x[1:, ::-1], 5, axis=1)[::2], axis=-1), A),
     "rows by number": (lambda x: fg.gather(x[0], x[1]) + fg.gather(W, x[1])[:, :1], (A, ROWS)),
+    "one of each row": (lambda x: fg.gather(x[0], x[1][0] + [0, 1, 0, 1], batch_dims=1), (A, ROWS)),
+    "rows that axes share": (
+        lambda x: fg.gather(x[0], fg.stack([x[1]] * 4), batch_dims=-1) * fg.gather(x[0], [1, 0, 4, 2], batch_dims=1)[:, None],
+        (A, ROWS),
+    ),
+    "blocks that begin elsewhere": (lambda x: fg.slice(x[0], x[1] // 2, [2, 3]), (A, ROWS)),
+    "places in sorted rows": (
+        lambda x: x * fg.cast(fg.searchsorted(fg.sort(x), x + 0.1, side="right"), fg.float32), A,
+    ),
     "scattered": (lambda x: fg.tensor_scatter_nd_add(x[0], x[1][:, None], x[0][:2] ** 2), (A, ROWS)),
     "sizes": (lambda x: fg.reshape(x, [fg.size(x)]) * fg.cast(fg.shape(x)[0], fg.float32), A),
     "where": (lambda x: fg.where(x > 0.5, x**2, fg.zeros_like(x)), A),

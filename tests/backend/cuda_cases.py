@@ -136,3 +136,48 @@ def test_a_linear_model_learns_as_on_the_host() -> None:
     for a, b in zip(*learned, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
     assert losses[1][-1] < losses[1][0]
+
+
+def test_names_of_gpus_are_those_of_missing_devices() -> None:
+    assert fg.config.list_physical_devices("GPU") == [] == fg.config.list_logical_devices("GPU")
+    with fg.device("GPU:0"):
+        assert fg.constant(1.0).device.endswith("CPU:0")
+    with pytest.raises(fg.errors.InvalidArgumentError, match="Could not satisfy device specification"):
+        fg.config.set_soft_device_placement(False)
+        try:
+            fg.device("GPU:0").__enter__()
+        finally:
+            fg.config.set_soft_device_placement(True)
+
+
+@runs
+def test_a_step_of_two_replicas_is_a_program_of_one_device() -> None:
+    strategy = fg.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
+    given = strategy.experimental_distribute_values_from_function(
+        lambda context: fg.constant(X + float(context.replica_id_in_sync_group))
+    )
+    found = []
+    for device in (False, True):
+        with strategy.scope():
+            w, optimizer = fg.Variable(W), fg.keras.optimizers.SGD(0.1)
+            optimizer.build([w])
+
+        def replica(x: Any, w: Any = w, optimizer: Any = optimizer) -> Any:
+            with fg.GradientTape() as tape:
+                loss = fg.reduce_mean(fg.square(x @ w))
+            optimizer.apply_gradients([(tape.gradient(loss, w), w)])
+            return loss
+
+        staged = fg.function(lambda replica=replica: strategy.reduce("SUM", strategy.run(replica, (given,)), axis=None))
+        run: Any = staged
+        if device:
+            program = DeviceProgram(compile_graph(staged.get_concrete_function().graph.ir))
+            held = captured(program)
+            run = lambda program=program, held=held: program(*held)[0]
+        losses = [float(run()) for _ in range(4)]
+        copies = [copy.numpy() for copy in w.values]
+        np.testing.assert_array_equal(*copies)
+        found.append((losses, copies[0]))
+    assert found[1][0][-1] < found[1][0][0]
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5)

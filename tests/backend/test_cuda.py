@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.api.test_processes import needs_mpi, started
+
 CASES = Path(__file__).with_name("cuda_cases.py")
 
 
@@ -27,6 +29,13 @@ def test_in_the_simulator() -> None:
     status, counts, text = outcome(simulated=True)
     assert status == 0, text
     assert counts["passed"] >= 25
+
+
+@needs_mpi
+@pytest.mark.slow
+def test_sums_over_processes_in_the_simulator() -> None:
+    found = started(["-m", "tests.backend.cuda_process_program"], NUMBA_ENABLE_CUDASIM="1")
+    assert found.returncode == 0 and found.stdout.count("alike") == 2, found.stderr
 
 
 @pytest.mark.slow

@@ -395,3 +395,18 @@ def test_pfor_stacks_dense_gradients_of_rows() -> None:
         return tape.gradient(each, table)
 
     assert pfor(one, 2).numpy()[:, :, 0].tolist() == [[1, 1, 0], [0, 2, 0]]
+
+
+def test_a_tape_follows_into_a_trace_if_it_is_asked_to() -> None:
+    pfor = inner("ops.parallel_for.control_flow_ops", "pfor")
+    x = fg.Variable([1.0, 2.0])
+    with fg.GradientTape() as tape:
+        y = x * x
+
+        def one(i: Any) -> Any:
+            with tape._ensure_recording():
+                each = fg.gather(y, i)
+            return tape.gradient(each, x)
+
+        assert pfor(one, 2).numpy().tolist() == [[2, 0], [0, 4]]
+    assert not fg.core.tensor.current_state().tapes

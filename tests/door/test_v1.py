@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -458,3 +459,19 @@ def test_a_variable_has_the_dtype_of_what_it_begins_with() -> None:
         assert v1.get_variable("whole", initializer=[1, 2]).dtype == "int32"
         with pytest.raises(ValueError, match="don't match"):
             v1.get_variable("other", initializer=[1, 2], dtype="float32")
+
+
+def test_the_folder_for_files_of_tests_is_the_processes_own() -> None:
+    folder = Path(v1.test.get_temp_dir())
+    assert (
+        folder != Path(tempfile.gettempdir()) and list(folder.iterdir()) == [] and v1.test.get_temp_dir() == str(folder)
+    )
+
+
+def test_tables_of_a_graph_are_asked_for_what_it_is_given_later() -> None:
+    with v1.Graph().as_default() as graph:
+        table = v1.lookup.StaticHashTable(fg.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2]), -1)
+        found = table.lookup(v1.placeholder(fg.string, [None]))
+        more = fg.lookup.experimental.MutableHashTable(fg.string, fg.int64, -1).lookup(v1.placeholder(fg.string, []))
+    assert (found.shape.as_list(), found.dtype, more.dtype) == ([None], fg.int32, fg.int64)
+    assert found.graph is graph and "LookupTableFindV2" in {op.type for op in graph.get_operations()}

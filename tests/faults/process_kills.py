@@ -9,34 +9,18 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 
-from tests.api.test_process_faults import (
-    KILLED,
-    RUNNING,
-    SAYS,
-    SECONDS,
-    STAYING,
-    check,
-    command,
-    environment,
-    losses,
-    run,
-)
+from tests.api.test_process_faults import KILLED, RUNNING, SAYS, SECONDS, check, finish, losses, run, start
 
 
 def killed(folder: Path, chance: random.Random, size: int = 2) -> list[str]:
     """Kill one of the processes at any moment of its run; return what is wrong with what follows."""
-    staying = STAYING if chance.random() < 0.5 else []
-    pipe = subprocess.PIPE
-    process = subprocess.Popen(
-        command("none", folder, size, staying), env=environment(), text=True, stdout=pipe, stderr=pipe
-    )
+    process = start("none", folder, staying=chance.random() < 0.5, size=size)
     assert process.stdout is not None
     victim, last, lines, pid = chance.randrange(size), chance.randrange(7), [], 0
     far = False
@@ -51,9 +35,9 @@ def killed(folder: Path, chance: random.Random, size: int = 2) -> list[str]:
     at = RUNNING.now()
     if pid:  # 0 would be this process and all that it has started
         os.kill(pid, signal.SIGKILL)
-    more, errors = process.communicate(timeout=60)
-    lines += more.splitlines()
-    if process.returncode == 0:  # it had ended before
+    ended = finish(process)
+    lines, errors = [*lines, *ended.stdout.splitlines()], ended.stderr
+    if ended.returncode == 0:  # it had ended before
         return killed(folder.with_name(f"{folder.name}-again"), chance, size)
     took = RUNNING.now() - at
     wrong = [f"{took:.1f} s until the end"] if took > SECONDS else []
@@ -63,7 +47,7 @@ def killed(folder: Path, chance: random.Random, size: int = 2) -> list[str]:
     got = dict(line.rsplit(" ", 1) for line in [*lines, *losses(rest)] if line.startswith(("loss", "total")))
     last = [line.rsplit(" ", 1)[0] for line in losses(rest)]
     right = got.items() <= WHOLE.items() and last and last == list(WHOLE)[-len(last) :]  # mpiexec drops last words
-    return wrong if right else [*wrong, f"after the kill: {got}; without: {WHOLE}; {rest.stderr[-2000:]}"]
+    return wrong if right else [*wrong, f"after the kill: {got}; without: {WHOLE}; {rest.stderr[-8000:]}"]
 
 
 WHOLE: dict[str, str] = {}

@@ -281,3 +281,27 @@ def test_a_saved_model_that_is_loaded_as_such_lists_its_variables(tmp_path: Path
     for name in ("variables", "trainable_variables", "non_trainable_variables"):
         for ours, theirs in zip(getattr(loaded, name), getattr(model, name), strict=True):
             np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("module", "thing"),
+    [
+        ("layers", lambda: keras.layers.Dense(2, name="d")),
+        ("losses", lambda: keras.losses.Huber(0.5)),
+        ("metrics", lambda: keras.metrics.Mean("m")),
+        ("optimizers", lambda: keras.optimizers.SGD(0.5)),
+        ("regularizers", lambda: keras.regularizers.L2(0.5)),
+        ("initializers", lambda: keras.initializers.Constant(2.0)),
+        ("constraints", lambda: keras.constraints.MaxNorm(2.0)),
+    ],
+)
+def test_configs_in_the_earlier_format(module: str, thing: Any) -> None:
+    part, given = getattr(keras, module), thing()
+    config = part.serialize(given, use_legacy_format=True)
+    assert sorted(config) == ["class_name", "config"] and config["class_name"] == type(given).__name__
+    again = part.deserialize(config, use_legacy_format=True)
+    assert type(again) is type(given) and part.serialize(again) == part.serialize(given)
+    own = {"Mine": type("Mine", (type(given),), {})}
+    made = part.deserialize({**config, "class_name": "Mine"}, custom_objects=own, use_legacy_format=True)
+    assert type(made) is own["Mine"]
+    assert keras.activations.serialize(keras.activations.relu, use_legacy_format=True) == "relu"

@@ -78,3 +78,17 @@ def test_metrics_take_each_element_for_an_example(name: str, expected: float) ->
     mean = tf.keras.metrics.Mean()
     mean.update_state(SCORES)
     assert mean.result().numpy() == pytest.approx(0.4)
+
+
+def test_metrics_of_classes_take_the_elements_of_rows() -> None:
+    labels, scores = tf.ragged.constant([[1, 0], [1]]), tf.ragged.constant([[0.7, 0.2], [0.3]])
+    weights = tf.ragged.constant([[1.0, 2.0], [3.0]])
+    found = tf.keras.metrics.BinaryIoU()
+    found.update_state(labels, scores)
+    assert float(found.result()) == 0.5
+    weighted = tf.keras.metrics.MeanIoU(2)
+    weighted.update_state(labels, tf.ragged.constant([[1, 0], [0]]), weights)
+    np.testing.assert_allclose(weighted.result(), (2 / 5 + 1 / 4) / 2)
+    best = tf.keras.metrics.SparseCategoricalAccuracy()
+    best.update_state(labels, tf.ragged.constant([[[0.1, 0.9], [0.8, 0.2]], [[0.7, 0.3]]], ragged_rank=1), weights)
+    assert float(best.result()) == 0.5

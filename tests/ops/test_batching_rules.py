@@ -42,7 +42,6 @@ ONE_BY_ONE = {
     "eigh_tridiagonal": "LAPACK takes one matrix at a time",
     "unravel_index": "integers, and rare",
     "in_top_k": "a measure, and rare",
-    "search_sorted": "rows must be merged, and it has no gradient",
     **dict.fromkeys(
         (
             "random_numbers",

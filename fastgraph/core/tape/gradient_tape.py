@@ -21,7 +21,7 @@ from fastgraph.core.base.shapes import n_elements
 from fastgraph.core.conversion import HasTensor, TensorLike
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tape import indexed_slices  # noqa: F401  # the first: sparse cotangents can be added
-from fastgraph.core.tensor import Tensor, convert, get_slot
+from fastgraph.core.tensor import Tensor, convert, current_state, get_slot
 
 _logged: dict[str, int] = {}
 _MOST_WARNINGS = 50
@@ -87,12 +87,19 @@ class GradientTape(Tape):
 
     @contextmanager
     def _ensure_recording(self) -> Iterator[None]:
-        """A context in which this tape records, whether or not it does now."""
-        if self.recording:
+        """A context in which this tape records, whether or not it does now, also in a trace that began since."""
+        tapes: list[Any] = current_state().tapes
+        if any(tape is self for tape in tapes):
             yield
-            return
-        with self:
-            yield
+        elif not self.recording:
+            with self:
+                yield
+        else:
+            tapes.append(self)
+            try:
+                yield
+            finally:
+                tapes[:] = [tape for tape in tapes if tape is not self]
 
     def watch_nested(self, tensor: TensorLike | None) -> None:
         """Follow a Tensor or Variable, or every one in a structure, from here on.

@@ -40,6 +40,7 @@ cdef class Tape(Records):
     def __exit__(self, typ, value, traceback):
         if self.recording:
             self.pause()
+        _remove(thread_state().tapes, self)  # it stands here still if it was paused inside a trace
 
     cpdef int pause(self) except -1:
         """Stop recording; `with tape` goes on."""

@@ -16,13 +16,18 @@ from fastgraph.keras.layers.core import TFOpLambda
 BUILT_IN: dict[str, Any] = {}
 
 
-def serialize(layer: Any) -> dict[str, Any]:
-    """Return the class of a layer and its config, of which `deserialize` makes the layer again."""
-    return identifiers.described(layer, "keras.layers")
+def serialize(layer: Any, use_legacy_format: bool = False) -> dict[str, Any]:
+    """Return the class of a layer and its config, of which `deserialize` makes the layer again.
+
+    use_legacy_format: as Keras up to 2.12 writes them.
+    """
+    return identifiers.described(layer, "keras.layers", use_legacy_format)
 
 
-def deserialize(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Return the layer of a config. Raises ValueError for a class that is unknown."""
+def deserialize(
+    config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None, use_legacy_format: bool = False
+) -> Any:
+    """Return the layer of a config, of either format. Raises ValueError for a class that is unknown."""
     from fastgraph.keras import models
 
     name = config.get("registered_name") or config["class_name"]

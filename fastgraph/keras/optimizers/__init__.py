@@ -5,6 +5,7 @@ Rule: a step is written in ops and Variables, so that it runs eagerly, or as par
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fastgraph.api.namespaces import lookup
@@ -41,12 +42,14 @@ def get(identifier: Optimizer | str | dict[str, Any], **kwargs: Any) -> Optimize
     raise ValueError(f"Could not interpret optimizer identifier: {identifier}")
 
 
-def deserialize(config: dict[str, Any]) -> Optimizer:
-    """Return the optimizer of a config. Raises ValueError for an unknown class."""
-    kind: Any = identifiers.made(str(config.get("class_name")), _TABLE, "optimizer")
+def deserialize(
+    config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None, use_legacy_format: bool = False
+) -> Optimizer:
+    """Return the optimizer of a config, of either format. Raises ValueError for an unknown class."""
+    kind: Any = identifiers.made(str(config.get("class_name")), {**_TABLE, **(custom_objects or {})}, "optimizer")
     return kind.from_config(config.get("config") or {})
 
 
-def serialize(optimizer: Optimizer) -> Any:
-    """Return the config of an optimizer."""
-    return identifiers.described(optimizer, "keras.optimizers")
+def serialize(optimizer: Optimizer, use_legacy_format: bool = False) -> Any:
+    """Return the config of an optimizer; in the format of Keras up to 2.12 if that is wanted."""
+    return identifiers.described(optimizer, "keras.optimizers", use_legacy_format)
