@@ -1,9 +1,9 @@
 """The peers that are measured, at the versions of the goals, and where their environments lie.
 
 Every peer runs in a process of its own, in its best documented mode, with all cores. A workload has one function for
-each namespace (`tensorflow`, `jax`, `torch`, `numpy`, `numba`, `pytensor`, `keras`); fastgraph takes TensorFlow's.
-`stage` is what a peer's mode does with a Python function: nothing, `tf.function`, `jax.jit`, `torch.compile`; Keras
-stages by itself. A peer of Keras is one of its backends, or fastgraph behind the door.
+each namespace (`tensorflow`, `jax`, `torch`, `numpy`, `numba`, `pytensor`, `grain`, `keras`); fastgraph takes
+TensorFlow's. `stage` is what a peer's mode does with a Python function: nothing, `tf.function`, `jax.jit`,
+`torch.compile`; Keras stages by itself. A peer of Keras is one of its backends, or fastgraph behind the door.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ PEERS = (
     Peer("PyTorch compile", "torch", "torch", "staged", "torch"),
     Peer("PyTorch eager", "torch", "torch", "eager", "torch"),
     Peer("PyTensor", "pytensor", "pytensor", "staged", "pytensor"),
+    Peer("grain", "grain", "grain", "eager", "grain"),
     _keras_on("fastgraph", "fastgraph", "tensorflow", "; import fastgraph; fastgraph.install_as_tensorflow()"),
     _keras_on("TensorFlow", "tensorflow", "tensorflow"),
     _keras_on("JAX", "jax", "jax"),
@@ -76,6 +77,7 @@ REQUIREMENTS = {
     "jax": ("jax==0.10.2",),
     "torch": ("torch==2.13.0", "numpy", "setuptools"),
     "pytensor": ("pytensor==3.0.7", "numba"),
+    "grain": ("grain==0.2.18", "pillow"),
 }
 #: What the environments of Keras's backends have besides, which is no part of the libraries' sizes.
 BESIDES = dict.fromkeys(("tensorflow", "jax", "torch"), ("keras==3.15.1",))
@@ -96,9 +98,11 @@ def takes_part(peer: Peer, module: Any, case: str) -> bool:
     """Return whether a peer's mode belongs to a case. Libraries without modes always do.
 
     JAX takes part eagerly only where eager calls are what is measured: nobody would leave a whole step to it so. A
-    workload may name the libraries that it is about.
+    workload may name the libraries that it is about. grain has datasets alone.
     """
     wanted = modes(module, case)
+    if peer.namespace == "grain":
+        return hasattr(module, "grain")
     if peer.module not in getattr(module, "LIBRARIES", (peer.module,)):
         return False
     if peer.namespace in ("numpy", "numba"):

@@ -16,7 +16,7 @@ from benchmarks.report import GRID, best_own, figure
 
 COLOURS = {
     "NumPy": "#7f7f7f", "Numba by hand": "#bcbd22", "TensorFlow": "#e08214", "JAX": "#4878a8", "PyTorch": "#b2182b",
-    "PyTensor": "#6a51a3",
+    "PyTensor": "#6a51a3", "grain": "#8c6d31",
 }  # fmt: skip
 
 

@@ -1,21 +1,23 @@
-"""Passes over datasets: shuffled batches with a map, Examples, rows of CSV, lines of text; steps fed by them.
+"""Passes over datasets: shuffled batches with a map, Examples, rows of CSV, lines, JPEGs; steps fed by them.
 
 What is timed is a whole pass. Its result does not depend on the order: a sum, or of a step's pass the number of steps.
 The files are written before, by each library that has such, or by Python.
 """
 
+import io
 import itertools
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
-BATCH, WORDS = 128, 1000
+BATCH, WORDS, SMALLER = 128, 1000, 64
 CASES = {
     "images": {"what": "images", "n": 60_000, "width": 784},
     "records": {"what": "records", "n": 100_000, "width": 8},
     "csv": {"what": "csv", "n": 1_000_000, "width": 4},
     "text": {"what": "text", "n": 50_000, "width": 12},
+    "jpegs": {"what": "jpegs", "n": 512, "width": 256},
     "images, step": {"what": "images", "n": 60_000, "width": 784, "step": True},
     "records, step": {"what": "records", "n": 100_000, "width": 8, "step": True},
 }
@@ -24,7 +26,7 @@ ROWS = dict.fromkeys(CASES, 35)
 GOALS = dict.fromkeys(CASES, 0.7)
 MODES = ("eager",)
 SAMPLE_S = 1.0
-TOLERANCE = 1e-3
+TOLERANCE = {"jpegs": 1e-2, "*": 1e-3}  # the inverse transform has two usual ways
 _WHY = "it has no datasets"
 ABSENT = {"numpy": _WHY, "numba": _WHY, "jax": _WHY, "pytensor": _WHY}
 
@@ -35,6 +37,10 @@ def data(what, n, width, step=False):
         x = rng.random((n, width), np.float32) * 255
     elif what == "text":
         x = rng.integers(0, WORDS, (n, width))
+    elif what == "jpegs":  # waves of three colours, a little noise
+        at = np.linspace(0, 2, width, dtype=np.float32)
+        waves = np.sin(at[:, None, None] * [9, 7, 5] + at[:, None] * rng.uniform(5, 20, (n, 1, 1, 1)))
+        x = (127 + 90 * waves + rng.normal(0, 6, waves.shape)).clip(0, 255).astype(np.uint8)
     else:
         x = rng.standard_normal((n, width)).astype(np.float32)
     return {"what": what, "x": x, "step": step}
@@ -82,7 +88,16 @@ def text(tf, x):
     return dataset.prefetch(2), (folder, table)
 
 
-PIPELINES = {each.__name__: each for each in (images, records, csv, text)}
+def jpegs(tf, x):
+    files = [tf.io.encode_jpeg(tf.constant(picture)).numpy() for picture in x]
+
+    def small(file):
+        return tf.image.resize(tf.io.decode_jpeg(file, 3), [SMALLER, SMALLER])
+
+    return tf.data.Dataset.from_tensor_slices(files).map(small, tf.data.AUTOTUNE).batch(BATCH).prefetch(2), None
+
+
+PIPELINES = {each.__name__: each for each in (images, records, csv, text, jpegs)}
 
 
 def tensorflow(tf, stage, what, x, step):
@@ -116,7 +131,7 @@ def tensorflow(tf, stage, what, x, step):
 
 def torch(torch, stage, what, x, step):
     load = torch.utils.data.DataLoader
-    if what in ("records", "csv"):
+    if what in ("records", "csv", "jpegs"):
         return "it reads no such files"
     if what == "text":
         folder, path = lines(x, " ")
@@ -151,3 +166,47 @@ def torch(torch, stage, what, x, step):
     if step:
         return steps
     return lambda: torch.tensor(sum(float((batch / 255 - 0.5).abs().sum()) for (batch,) in batches))
+
+
+def grain(grain, stage, what, x, step):
+    if step:
+        return "it has no steps"
+    if what in ("records", "csv"):
+        return "it reads no such files"
+    kept = None
+    if what == "images":
+        dataset = grain.MapDataset.source(x).shuffle(seed=0).batch(BATCH).map(lambda batch: batch / 255 - 0.5)
+    elif what == "text":
+        kept, path = lines(x, " ")
+        known = {str(i): i for i in range(WORDS)}
+        rows = Path(path).read_text().splitlines()
+        dataset = grain.MapDataset.source(rows).map(lambda row: np.array([known[word] for word in row.split()]))
+        dataset = dataset.batch(BATCH)
+    else:
+        dataset = grain.MapDataset.source(_with_pillow(x)).map(_small_with_pillow).batch(BATCH)
+
+    def total():
+        assert kept is None or kept
+        return np.array(sum(float(np.abs(batch).sum()) for batch in dataset.to_iter_dataset()))
+
+    return total
+
+
+def _with_pillow(pictures):
+    from PIL import Image
+
+    files = []
+    for picture in pictures:
+        file = io.BytesIO()
+        Image.fromarray(picture).save(file, "JPEG", quality=95)
+        files.append(file.getvalue())
+    return files
+
+
+def _small_with_pillow(file):
+    from PIL import Image
+
+    picture = Image.open(io.BytesIO(file))  # between the four nearest pixels, as the others do
+    across, down = picture.width / SMALLER, picture.height / SMALLER
+    kind, how = Image.Transform.AFFINE, Image.Resampling.BILINEAR
+    return np.asarray(picture.transform((SMALLER, SMALLER), kind, (across, 0, 0, 0, down, 0), how), np.float32)

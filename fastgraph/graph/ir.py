@@ -317,11 +317,15 @@ def effects(node: Node) -> list[Effect]:
     elif kind is not None:
         found.append(Effect(kind, node.inputs[0]))
     for graph, first in subgraphs(node):
-        inside = [each for each in graph.nodes if each.op.effect is not None or each.op.step in WITH_SUBGRAPHS]
-        positions = {value: i for i, value in enumerate(graph.parameters)} if inside else {}
-        for inner in inside:
+        positions: dict[Value, int] = {}
+        for inner in graph.nodes:
+            if inner.op.effect is None and inner.op.step not in WITH_SUBGRAPHS:
+                continue
             for effect in effects(inner):
-                outer = None if effect.resource is None else node.inputs[first + positions[effect.resource]]
+                outer = None
+                if effect.resource is not None:
+                    positions = positions or {value: i for i, value in enumerate(graph.parameters)}
+                    outer = node.inputs[first + positions[effect.resource]]
                 if (translated := Effect(effect.kind, outer)) not in found:
                     found.append(translated)
     return found

@@ -6,13 +6,17 @@ Rule: bytes are made from values, and messages, where somebody looks at one, fro
 import functools
 import struct
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.stdint cimport uint64_t
+
 import numpy as np
 
 from fastgraph.core.tensor cimport EagerTensor, tensor_array
+from fastgraph.graphdef.node_bytes cimport Bytes
 
 from fastgraph.core.base.dtype import DType
 from fastgraph.graph.ir import Graph
-from fastgraph.graphdef.node_bytes import field, remembered, text_field, varint
+from fastgraph.graphdef.node_bytes import field, remembered, varint
 from fastgraph.graphdef.op_table import Dims, One
 
 #: Constants of more elements than these are written once where all are alike.
@@ -78,88 +82,82 @@ cdef bint _is_one_number(flat):
     )
 
 
-cdef tuple _single(attr, name_of):
-    """The field of an AttrValue or ListValue that an attribute is in, and its bytes there."""
-    if isinstance(attr, EagerTensor):
-        return 8, tensor_bytes(attr)
-    if isinstance(attr, DType):
-        return 6, varint(attr.code)
-    if isinstance(attr, bool):
-        return 5, varint(attr)
+cdef int _content(Bytes out, attr, name_of) except -1:
+    """Append what an attribute is; the number of the field of an AttrValue or ListValue that it is in."""
+    cdef bytes found
+    cdef int number = 8
+    kind = type(attr)
+    if kind is DType:
+        out.number(attr.code)
+        return 6
+    if kind is bool:
+        out.number(1 if attr else 0)
+        return 5
     if isinstance(attr, int):
-        return 3, varint(attr)
-    if isinstance(attr, float):
-        return 4, struct.pack("<f", attr)
-    if isinstance(attr, str):
-        return 2, attr.encode()
-    if isinstance(attr, Dims):
-        return 7, shape_bytes(attr.shape)
-    if isinstance(attr, One):
-        return 8, tensor_bytes(attr.tensor, True)
-    if isinstance(attr, Graph):
-        return 10, text_field(1, attr.name if name_of is None else name_of(attr))
-    return 2, attr if isinstance(attr, bytes) else repr(attr).encode()
+        out.number(<uint64_t> (attr & 0xffffffffffffffff))
+        return 3
+    if kind is Dims:
+        found = shape_bytes((<tuple> attr)[0])
+        number = 7
+    elif isinstance(attr, str):
+        out.put_text(attr)
+        return 2
+    elif isinstance(attr, EagerTensor):
+        found = tensor_bytes(attr)
+    elif isinstance(attr, float):
+        found = struct.pack("<f", attr)
+        number = 4
+    elif isinstance(attr, One):
+        found = tensor_bytes(attr.tensor, True)
+    elif isinstance(attr, Graph):
+        out.text(1, attr.name if name_of is None else name_of(attr))
+        return 10
+    else:
+        found = attr if isinstance(attr, bytes) else repr(attr).encode()
+        number = 2
+    out.put(PyBytes_AS_STRING(found), PyBytes_GET_SIZE(found))
+    return number
+
+
+cdef int _value(Bytes out, attr, name_of, Bytes one, Bytes many) except -1:
+    """Append an AttrValue; `one` and `many` are room for its parts."""
+    cdef int number = 0
+    one.size = many.size = 0
+    if type(attr) is tuple and all([isinstance(each, int) for each in attr]):
+        attr = [int(each) for each in attr]
+    if not isinstance(attr, list):
+        number = _content(one, attr, name_of)
+        if 3 <= number <= 6:
+            out.number(number << 3 | (5 if number == 4 else 0))
+            return out.add(one)
+        return out.field(number, one.data, one.size)
+    for each in attr:
+        number = _content(one, each, name_of)
+        if not 3 <= number <= 6:  # numbers are packed
+            many.field(9 if number == 10 else number, one.data, one.size)  # functions have another number in lists
+            one.size = 0
+    if 3 <= number <= 6:
+        many.field(number, one.data, one.size)
+    return out.field(1, many.data, many.size)
 
 
 def attribute_bytes(attr, name_of=None):
     """An AttrValue; `name_of` says what functions are called there."""
-    cdef int number
-    cdef list pairs
-    cdef bytes content
-    if type(attr) is tuple and all([isinstance(each, int) for each in attr]):
-        attr = [int(each) for each in attr]
-    if isinstance(attr, list):
-        pairs = [_single(each, name_of) for each in attr]
-        if not pairs:
-            return b"\x0a\x00"
-        number = (<tuple> pairs[0])[0]
-        if 3 <= number <= 6:  # numbers are packed
-            return field(1, field(number, b"".join([(<tuple> each)[1] for each in pairs])))
-        number = 9 if number == 10 else number  # functions have another number in lists
-        return field(1, b"".join([field(number, (<tuple> each)[1]) for each in pairs]))
-    number, content = _single(attr, name_of)
-    if 3 <= number <= 6:
-        return bytes([number << 3 | (5 if number == 4 else 0)]) + content
-    return field(number, content)
-
-
-#: Attributes in the wire format, of values that many nodes have.
-cdef dict _ENTRIES = {}
-_FEW = (DType, bool, int, str, bytes, Dims)
-
-
-cdef bytes _constant(dict attrs):
-    """The attributes of a constant, which every other node is: its dtype and value."""
-    dtype = attrs["dtype"]
-    known = _ENTRIES.get(dtype.code)
-    if known is None:
-        known = _ENTRIES[dtype.code] = field(5, b"\x0a\x05dtype" + field(2, attribute_bytes(dtype)))
-    value = attrs["value"]
-    content = tensor_bytes(value) if type(value) is EagerTensor else tensor_bytes(value.tensor, True)
-    return known + field(5, b"\x0a\x05value" + field(2, field(8, content)))
+    cdef Bytes out = Bytes()
+    _value(out, attr, name_of, Bytes(), Bytes())
+    return out.whole()
 
 
 def attributes_bytes(dict attrs, name_of=None):
     """A map of attributes, which is field 5 of a NodeDef."""
-    cdef list parts = []
-    if len(attrs) == 2 and type(attrs.get("value")) in (EagerTensor, One) and type(attrs.get("dtype")) is DType:
-        return _constant(attrs)
+    cdef Bytes out = Bytes(), entry = Bytes(), value = Bytes(), one = Bytes(), many = Bytes()
     for name in sorted(attrs):
-        value = attrs[name]
-        key = known = None
-        if type(value) is list:  # of dtypes or shapes, one like another
-            if all([type(each) is DType or type(each) is Dims for each in value]):
-                key = name, list, tuple(value)
-        elif isinstance(value, _FEW) and (type(value) is not bytes or len(value) < SMALL):
-            key = name, type(value), value
-        if key is not None:
-            known = _ENTRIES.get(key)
-        if known is None:
-            known = field(5, text_field(1, name) + field(2, attribute_bytes(value, name_of)))
-            if key is not None:
-                remembered(_ENTRIES, key, known)
-        parts.append(known)
-    return b"".join(parts)
+        value.size = entry.size = 0
+        _value(value, attrs[name], name_of, one, many)
+        entry.text(1, name)
+        entry.field(2, value.data, value.size)
+        out.field(5, entry.data, entry.size)
+    return out.whole()
 
 
 def name_functions(dict attrs, name_of):

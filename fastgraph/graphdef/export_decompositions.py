@@ -8,7 +8,7 @@ A list is a tensor here, its elements along the first axis, and stays one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval
 from fastgraph.graph.ir import Node, Value
-from fastgraph.graphdef.node_bytes import Definition, const_definition, constant
+from fastgraph.graphdef.node_bytes import Definition, const_definition, constant, node_beside
 from fastgraph.graphdef.op_table import Unwritable, defined
 from fastgraph.ops.matrix_functions import PADE
 
@@ -46,7 +46,7 @@ class Parts:
 
     def op(self, kind: str, inputs: Sequence[Value], aval: Aval, **attrs: object) -> Value:
         """One operation with one result."""
-        node = Node(self.node.op, (), {}, (aval,), f"{self.node.name}/{self._free(kind)}", self.node.source)
+        node = node_beside(self.node, aval, f"{self.node.name}/{self._free(kind)}")
         self.made.append(defined(node, kind, inputs, **attrs))
         return node.outputs[0]
 
@@ -56,9 +56,11 @@ class Parts:
         self.made.append(defined(node, kind, inputs))
         return node.outputs
 
-    def last(self, kind: str, inputs: Sequence[Value], **attrs: object) -> list[Definition]:
+    def last(
+        self, kind: str, inputs: Sequence[Value], apart: Mapping[str, object] | None = None, /, **attrs: object
+    ) -> list[Definition]:
         """The operation that the node itself is; return all."""
-        return [*self.made, defined(self.node, kind, inputs, **attrs)]
+        return [*self.made, defined(self.node, kind, inputs, apart, **attrs)]
 
 
 # ---- Gradients of what was broadcast --------------------------------------------------------------------------------

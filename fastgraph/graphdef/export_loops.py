@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.shapes import Aval
 from fastgraph.graph.ir import Graph, Node, Value
-from fastgraph.graphdef.node_bytes import Definition, const_definition, constant
+from fastgraph.graphdef.node_bytes import Definition, const_definition, constant, node_beside
 from fastgraph.graphdef.op_table import Dims, defined, types_of
 
 VARIANT = Aval(dtypes.variant, ())
@@ -30,18 +30,18 @@ def while_definitions(node: Node, op: str) -> list[Definition]:
     """The operations of a loop: its counter and bound, empty lists, the loop, the lists stacked."""
     n = node.attrs["n_carried"]
     body = node.attrs["body_graph"]
-    bound = constant(np.array(-1, np.int32), node, "maximum_iterations")
-    counter = constant(np.array(0, np.int32), node, "loop_counter")
+    bound = constant(-1, node, "maximum_iterations", dtypes.int32)
+    counter = constant(0, node, "loop_counter", dtypes.int32)
     made = [const_definition(bound), const_definition(counter)]
     rows = body.outputs[n:]
     shapes = [constant(_element(row), node, "element_shape" + _suffix(k)) for k, row in enumerate(rows)]
     made += [const_definition(shape) for shape in shapes]
     lists = []
     if rows:
-        no_bound = constant(np.array(-1, np.int32), node, "max_num_elements")
+        no_bound = constant(-1, node, "max_num_elements", dtypes.int32)
         made.append(const_definition(no_bound))
     for k, (row, shape) in enumerate(zip(rows, shapes, strict=True)):
-        empty = Node(node.op, (), {}, (VARIANT,), f"{node.name}/EmptyTensorList{_suffix(k)}", node.source)
+        empty = node_beside(node, VARIANT, f"{node.name}/EmptyTensorList{_suffix(k)}")
         attrs = {"element_dtype": row.aval.dtype, "shape_type": dtypes.int32}
         made.append(Definition(empty, "EmptyTensorList", (shape.outputs[0], no_bound.outputs[0]), attrs))
         made[-1].slots = ["handle:0"]
@@ -112,15 +112,15 @@ def _widened(node: Node, graph: Graph) -> Widened:
     parameters = [counter, bound, *own[:n], *lists, *own[n:]]
     if graph is not node.attrs["body_graph"]:
         return Widened(parameters, list(graph.outputs), frozenset(), [])
-    add = Node(node.op, (), {}, (_COUNT,), graph.unique_name(f"{scope}/add"), node.source)
-    one = constant(np.array(1, np.int32), add, "y")
+    add = node_beside(node, _COUNT, graph.unique_name(f"{scope}/add"))
+    one = constant(1, add, "y", dtypes.int32)
     more = [const_definition(one), defined(add, "AddV2", (counter, one.outputs[0]))]
     for value in (add.outputs[0], bound):
-        identity = Node(node.op, (), {}, (_COUNT,), graph.unique_name(f"{scope}/Identity"), node.source)
+        identity = node_beside(node, _COUNT, graph.unique_name(f"{scope}/Identity"))
         more.append(defined(identity, "Identity", (value,)))
     first = [definition.outputs[0] for definition in more[-2:]]
     for held, row in zip(lists, graph.outputs[n:], strict=True):
-        push = Node(node.op, (), {}, (VARIANT,), graph.unique_name(f"{scope}/TensorListPushBack"), node.source)
+        push = node_beside(node, VARIANT, graph.unique_name(f"{scope}/TensorListPushBack"))
         more.append(defined(push, "TensorListPushBack", (held, row)))
     pushed = [definition.outputs[0] for definition in more[4:]]
     return Widened(parameters, [*first, *graph.outputs[:n], *pushed, *own[n:]], frozenset(own[n:]), more)
@@ -152,4 +152,4 @@ def _number(name: str) -> tuple[int, str]:
 
 
 def _value(node: Node, aval: Aval, name: str) -> Value:
-    return Node(node.op, (), {}, (aval,), name, node.source).outputs[0]
+    return node_beside(node, aval, name).outputs[0]

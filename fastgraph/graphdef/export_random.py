@@ -16,7 +16,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graphdef.export_decompositions import Parts
 from fastgraph.graphdef.graph_copies import origin
-from fastgraph.graphdef.node_bytes import Definition, const_definition, constant
+from fastgraph.graphdef.node_bytes import Definition, const_definition, constant, node_beside
 from fastgraph.graphdef.op_table import Unwritable, as_is, defined
 from fastgraph.ops.random_states import RESERVED, generators
 
@@ -44,7 +44,7 @@ def _shape_input(parts: Parts, node: Node) -> Value:
     if node.op.name != "random_numbers":
         return node.inputs[1]
     scope, _, last = node.name.rpartition("/")
-    made = constant(np.array(node.attrs["shape"], np.int32), node, "shape")
+    made = constant(tuple(node.attrs["shape"]), node, "shape", dtypes.int32)
     if scope and last in _STATEFUL.values():  # beside the operation, in the scope of both
         made.name = f"{scope}/shape"
     parts.made.append(const_definition(made))
@@ -69,7 +69,7 @@ def random_numbers(node: Node, graph: Graph) -> list[Definition]:
         return _words(parts, node, graph)
     shape = _shape_input(parts, node)
     if own is not None:
-        return parts.last(_STATEFUL[kind], (shape,), **_seeds(node, graph, own))
+        return parts.last(_STATEFUL[kind], (shape,), _seeds(node, graph, own))
     return _stateless(parts, shape, _keys_of(parts, node), kind)
 
 
@@ -99,7 +99,7 @@ def _words(parts: Parts, node: Node, graph: Graph) -> list[Definition]:
     shape = _shape_input(parts, node)
     low, high = parts.const(bounds.min, "min", signed), parts.const(bounds.max, "max", signed)
     attrs = {**_seeds(node, graph), "Tout": signed, "T": shape.aval.dtype}
-    drawn = Node(node.op, (), {}, (Aval(signed, aval.shape),), f"{node.name}/RandomUniformInt", node.source)
+    drawn = node_beside(node, Aval(signed, aval.shape), f"{node.name}/RandomUniformInt")
     parts.made.append(Definition(drawn, "RandomUniformInt", (shape, low, high), attrs))
     parts.made[-1].slots = ["output:0"]
     words = parts.op("Bitcast", drawn.outputs, aval, type=dtype)
@@ -182,7 +182,7 @@ def truncated_numbers(node: Node, graph: Graph) -> list[Definition]:
     """Numbers of the normal distribution, none further than two deviations out."""
     parts, size, own = Parts(node), node.inputs[1], _own(node.inputs[0].node, graph)
     if own is not None:
-        return parts.last("TruncatedNormal", (size,), **_seeds(node, graph, own))
+        return parts.last("TruncatedNormal", (size,), _seeds(node, graph, own))
     inputs = (size, *_keys_of(parts, node), parts.const(PHILOX, "alg", dtypes.int32))
     attrs = {"dtype": node.outputs[0].aval.dtype, "Tshape": size.aval.dtype}
     last = Definition(node, "StatelessTruncatedNormalV2", inputs, attrs)
@@ -196,7 +196,7 @@ def permutation(node: Node, graph: Graph) -> list[Definition]:
     zero, one = parts.const(0, "range/start", n.aval.dtype), parts.const(1, "range/delta", n.aval.dtype)
     numbers = parts.op("Range", (zero, n, one), node.outputs[0].aval.without_value())
     if own is not None:
-        return parts.last("RandomShuffle", (numbers,), **_seeds(node, graph, own))
+        return parts.last("RandomShuffle", (numbers,), _seeds(node, graph, own))
     inputs = (numbers, *_keys_of(parts, node), parts.const(PHILOX, "alg", dtypes.int32))
     last = Definition(node, "StatelessShuffle", inputs, {"T": numbers.aval.dtype})
     last.slots = ["output:0"]
@@ -251,21 +251,3 @@ RANDOM: dict[str, Callable[[Node, Graph], list[Definition]]] = {
 
 #: Primitives whose nodes are states that random numbers come from.
 STATES = frozenset({"state_of_seed", "draw"})
-
-
-def without_states(graph: Graph, found: list[Definition]) -> list[Definition]:
-    """Leave out the states of generators that no operation takes any more, and the generators' placeholders."""
-    states = {each.node for each in found if each.is_foreign and each.node.op.name == "draw"}
-    states.update([node for node in graph.nodes if node.op.name == "state_of_seed"])
-    if not states:
-        return found
-    held = {value.node for node in states for value in node.inputs if value.aval.dtype == dtypes.resource}
-    outputs = {value.node for value in graph.outputs}
-    for group in (states, {value.node for node in states for value in node.inputs}):
-        used = {value.node for definition in found for value in definition.inputs} | outputs
-        found = [
-            each
-            for each in found
-            if each.node not in group or each.node in used or (each.type == "Placeholder" and each.node not in held)
-        ]
-    return found

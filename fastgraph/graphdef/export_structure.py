@@ -24,7 +24,15 @@ from fastgraph.graphdef.export_kernels import KERNELS
 from fastgraph.graphdef.export_media import MEDIA
 from fastgraph.graphdef.export_records import RECORDS
 from fastgraph.graphdef.export_transforms import TRANSFORMS
-from fastgraph.graphdef.node_bytes import Definition, const_definition, constant, constant_of, tensor_of
+from fastgraph.graphdef.node_bytes import (
+    Definition,
+    ancestors,
+    const_definition,
+    constant,
+    constant_of,
+    tensor_of,
+    waiting_for_none,
+)
 from fastgraph.graphdef.op_table import (
     MOST_WRITTEN,
     Dims,
@@ -421,20 +429,16 @@ def control_of(graph: Graph, found: list[Definition], touching: list[Node]) -> l
     acting = list(effects)
     waits = ir.control_inputs(acting, apart=True, known=effects)
     effectful = {node: [acting[i] for i in before] for node, before in zip(acting, waits, strict=True) if before}
-    there = {definition.node for definition in found}
+    there = waiting_for_none(found)
     must_run = []
     if graph.building_function:  # what draws from an op's own generator does so by itself, whoever takes it
         must_run = [node for node in effects if node.inputs and (node.op.name != "draw" or node in there)]
     if not said and not effectful and not must_run:
         return found
-    before, left = set(must_run), list(must_run)
-    while left:
-        new = {value.node for value in left.pop().inputs} - before
-        before |= new
-        left += new
-    outputs = {value.node for value in graph.outputs} - before if must_run else set()
+    outputs = {value.node for value in graph.outputs} - ancestors(must_run) if must_run else set()
+    asked_for = [*must_run, *[each for group in (*said.values(), *effectful.values()) for each in group]]
     takers: dict[Node, list[Node]] = {}  # of what is not written
-    for definition in found:
+    for definition in found if any(node not in there for node in asked_for) else ():
         for value in definition.node.inputs:
             if value.node not in there:
                 takers.setdefault(value.node, []).append(definition.node)
@@ -444,16 +448,11 @@ def control_of(graph: Graph, found: list[Definition], touching: list[Node]) -> l
         kept = [each for node in nodes for each in ([node] if node in there else takers.get(node, ()))]
         return [each.name for each in dict.fromkeys(kept)]
 
-    for definition in found:
-        node = definition.node
-        if definition.name != node.name:
-            continue
-        names = []
-        if node in said or node in effectful:
+    for node in dict.fromkeys([*said, *effectful, *outputs]):
+        own = there.get(node)
+        if own is not None:
             names = shown([*said.get(node, ()), *effectful.get(node, ())])
-        if node in outputs:
-            names.append(_no_op_name(graph))
-        definition.control = tuple(names)
+            own.control = tuple([*names, _no_op_name(graph)] if node in outputs else names)
     if must_run:
         last = Node(found[-1].node.op, (), {}, (), _no_op_name(graph))
         no_op = Definition(last, "NoOp", (), {})

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.dtype import resource as RESOURCE
 from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.base.shapes import Aval, Shape, TensorShape
@@ -33,7 +31,16 @@ from fastgraph.graphdef.attribute_bytes import (
 from fastgraph.graphdef.export_loops import in_order, widened
 from fastgraph.graphdef.graph_copies import original
 from fastgraph.graphdef.messages import Message, NameAttrList
-from fastgraph.graphdef.node_bytes import Definition, field, named, nodes_in_bytes, text_field, varint
+from fastgraph.graphdef.node_bytes import (
+    Definition,
+    field,
+    function_in_bytes,
+    named,
+    nodes_in_bytes,
+    text_field,
+    unique_in,
+    varint,
+)
 from fastgraph.graphdef.node_definitions import definitions
 from fastgraph.graphdef.op_table import Dims, One
 from fastgraph.graphdef.protocol_buffers import as_protocol_buffer
@@ -68,7 +75,7 @@ class Library:
             base = graph.name
             if graph.trace is not None and graph.trace.kind == "function":
                 base = graph.function_name = graph.function_name or subgraph_name(f"__inference_{base}")
-            found = self.names[graph] = _unique(base, self._taken)
+            found = self.names[graph] = unique_in(self._taken, base)
         return found
 
     def attributes(self, definition: Definition) -> bytes:
@@ -84,7 +91,7 @@ def graph_bytes(graph: Graph) -> bytes:
     with resting:
         library = Library()
         for name, function in graph.library.items():
-            library.names[function] = _unique(name, library._taken)
+            library.names[function] = unique_in(library._taken, name)
         found = definitions(graph)
         names: dict[Value, str] = {}
         named(found, names, False)
@@ -104,7 +111,7 @@ _VERSIONS = field(4, b"\x08" + varint(PRODUCER) + b"\x10" + varint(MIN_CONSUMER)
 def function_def(graph: Graph, name: str) -> Any:
     """Return the FunctionDef of a graph."""
     library = Library()
-    library.names[graph] = _unique(name, library._taken)
+    library.names[graph] = unique_in(library._taken, name)
     return as_protocol_buffer("FunctionDef", function_bytes(graph, name, library))
 
 
@@ -190,50 +197,32 @@ def function_bytes(graph: Graph, name: str, library: Library) -> bytes:
 
     A loop's body gives back what does not change.
     """
-    parameters = own = [value for value in graph.parameters if value not in library.inside]
+    parameters = own = graph.parameters
+    if library.inside:
+        parameters = own = [value for value in own if value not in library.inside]
     returned, passed, more = graph.outputs, frozenset[Value](), list[Definition]()
-    if graph in library.loops:
+    in_loop = graph in library.loops
+    if in_loop:
         parameters, returned, passed, more = widened(library.loops[graph], graph)
-    taken: set[str] = set()
-    arguments = {
-        value: _unique(_plain(value.node.name) + ("_0" if value in passed else ""), taken) for value in parameters
-    }
-    taken = set()
     users = _names_of_users(graph, parameters, library)
     apart = {value.node for value in own}  # those of captured tensors are written as constants elsewhere
     found = [d for d in definitions(graph) if d.type != "Placeholder" and d.node not in apart]
-    if graph in library.loops:
+    if in_loop:
         found = in_order(graph, found, more)
-    names = dict(arguments)
-    named(found, names, True)
-    called = {value: definition.name for definition in found for value in definition.outputs}
-    results = [_unique(_plain(called.get(value, value.node.name)), taken) for value in returned]
     behind = _behind(graph, library.behind)
-    effects = [definition.name for definition in found if definition.type == "NoOp"]
-    signature = [text_field(1, name)]
-    for value, each in arguments.items():
-        content, of = _argument(each, value.aval.dtype), behind.get(value)
-        signature.append(field(2, content + field(7, type_and_shape(of.dtype, of.shape)) if of else content))
-    signature += [field(3, _argument(each, value.aval.dtype)) for each, value in zip(results, returned, strict=True)]
-    signature += [text_field(20, each) for each in effects]
-    parts = [field(1, b"".join(signature))]
-    parts.append(nodes_in_bytes(found, names, 3, attributes_bytes, library.name_of, library.attributes, WITH_FUNCTIONS))
-    ret = {each: names[value] for each, value in zip(results, returned, strict=True)}
-    parts += [field(4, text_field(1, each) + text_field(2, ret[each])) for each in sorted(ret)]
-    parts.append(_CONTEXT)
-    parts += [field(6, text_field(1, each) + text_field(2, each)) for each in sorted(set(effects))]
-    parts += [field(7, b"\x08" + varint(i) + _said(value.aval.shape, said))
-              for i, (value, said) in enumerate(zip(parameters, users, strict=True))]  # fmt: skip
-    return b"".join(parts)
+    arguments = [
+        (_head(behind[value]) if value in behind else b"", _said(value.aval.shape, said))
+        for value, said in zip(parameters, users, strict=True)
+    ]
+    return function_in_bytes(
+        name, parameters, returned, passed, found, arguments, attributes_bytes, library.name_of, library.attributes,
+        WITH_FUNCTIONS,
+    )  # fmt: skip
 
 
-_CONTEXT = field(5, text_field(1, "_construction_context") + field(2, field(2, b"kEagerRuntime")))
-
-
-@functools.lru_cache(4096)
-def _argument(name: str, dtype: DType) -> bytes:
-    """An ArgDef."""
-    return text_field(1, name) + b"\x18" + varint(dtype.code)
+def _head(aval: Aval) -> bytes:
+    """Dtype and shape of what is behind a Variable's handle, in an ArgDef."""
+    return field(7, type_and_shape(aval.dtype, aval.shape))
 
 
 @functools.lru_cache(4096)
@@ -275,21 +264,3 @@ def _names_of_users(graph: Graph, parameters: list[Value], library: Library) -> 
         return [*before, *[""] * (n_own + n_lists), *[value.node.name for value in captured]]
     own = set(graph.inputs) if graph.trace is not None and graph.trace.kind == "function" else set()
     return [value.node.attrs.get("name") or "" if value in own else "" for value in parameters]
-
-
-_NOT_PLAIN = re.compile("[^a-z0-9]")
-
-
-def _plain(name: str) -> str:
-    """A name as arguments and results have it: letters, digits and underscores, small letters."""
-    found = _NOT_PLAIN.sub("_", name.lower()).lstrip("_")
-    return found if found[:1].isalpha() else f"arg_{found}".rstrip("_")
-
-
-def _unique(name: str, taken: set[str]) -> str:
-    found, count = name, 0
-    while found in taken:
-        count += 1
-        found = f"{name}_{count}"
-    taken.add(found)
-    return found

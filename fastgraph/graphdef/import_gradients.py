@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph.core.registry import public_function
 from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.graphdef.import_values import fixed
-from fastgraph.ops import convolutions, normalization, patches, poolings
+from fastgraph.ops import convolutions, fractional_pooling, normalization, patches, poolings
 
 Make = Callable[[Any, list[Any], dict[str, Any]], Any]
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
@@ -198,6 +198,17 @@ def local_response(name: str | None, inputs: list[Any], attrs: dict[str, Any]) -
     return normalization.local_response_normalization(inputs[0], **said, name=name)
 
 
+def _of_regions(forward: Callable[..., Any], by_shape: bool) -> Make:
+    """x (or its shape), perhaps y, dy, bounds of rows and of columns -> dx."""
+
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        *given, dy, rows, columns = inputs
+        x = public_function("zeros")(given[0], dy.dtype) if by_shape else given[0]
+        return slopes_of(lambda x: forward(x, (rows, columns), attrs.get("overlapping", False)), [x], dy)[0]
+
+    return make
+
+
 def _cross_entropy(forward: str) -> Make:
     """The loss of each row, and its gradient to the logits."""
 
@@ -226,6 +237,8 @@ GRADIENTS: dict[str, Make] = {
     "Dilation2DBackpropFilter": _of_one(dilation, 1, by_shape=False),
     "Dilation2DBackpropInput": _of_one(dilation, 0, by_shape=False),
     "EluGrad": _of_output(lambda y: _where(y < 0, y + 1, _ones(y))),
+    "FractionalAvgPoolGrad": _of_regions(fractional_pooling.means_of_regions, True),
+    "FractionalMaxPoolGrad": _of_regions(fractional_pooling.greatest_of_regions, False),
     "FusedBatchNormGrad": _batch_norm_grad,
     "FusedBatchNormGradV2": _batch_norm_grad,
     "FusedBatchNormGradV3": _batch_norm_grad,

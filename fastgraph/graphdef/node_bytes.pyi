@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from fastgraph.core.base.dtype import DType
+from fastgraph.core.base.shapes import Aval
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import EagerTensor
 from fastgraph.graph.ir import Graph, Node, Value
@@ -53,6 +54,9 @@ def constant(array: object, node: Node, argument: str, dtype: DType | None = Non
 def constant_of(tensor: EagerTensor, node: Node, argument: str) -> Node:
     """A const node, of no graph, of a tensor."""
 
+def node_beside(node: Node, aval: Aval, name: str) -> Node:
+    """A node of no graph, with one result and without inputs, that stands for an operation which `node` needs."""
+
 def const_definition(node: Node) -> Definition:
     """The definition of a const node."""
 
@@ -87,11 +91,19 @@ def walked(
     kind_of: Callable[[Primitive], Kind],
     other: Callable[[Node, list[Definition] | None], list[Definition]],
     held: Mapping[Node, EagerTensor],
-) -> tuple[list[Definition], list[Node], bool]:
-    """The definitions of a graph's nodes, those nodes that may have effects, and whether there is a state."""
+) -> tuple[list[Definition], list[Node], list[Node]]:
+    """The definitions of a graph's nodes, those nodes that may have effects, and those that are states."""
 
-def without_unused(found: list[Definition], implied: set[Node], outputs: list[Value]) -> list[Definition]:
-    """Leave out constants of Python values, and conditions, that no operation takes as it is written."""
+def without_unused(
+    found: list[Definition], implied: set[Node], states: list[Node], outputs: list[Value]
+) -> list[Definition]:
+    """Leave out constants of Python values, conditions and states that no operation takes as it is written."""
+
+def ancestors(nodes: Iterable[Node]) -> set[Node]:
+    """The nodes and all that their inputs come from."""
+
+def waiting_for_none(found: list[Definition]) -> dict[Node, Definition | None]:
+    """Let no operation wait for any but its inputs; return by nodes those that have their names, or None."""
 
 def named(found: list[Definition], names: dict[Value, str], by_slots: bool) -> None:
     """Enter what others call the results of operations: `name` and `name:1`, or by slots, as inside of functions."""
@@ -124,3 +136,20 @@ def nodes_in_bytes(
     apart: frozenset[str],
 ) -> bytes:
     """Operations as NodeDefs, each as field `number` of a message; by 0 what one consists of."""
+
+def unique_in(taken: set[str], name: str) -> str:
+    """The name, or the first of name_1, name_2, ... that is not `taken`, which it joins."""
+
+def function_in_bytes(
+    name: str,
+    parameters: list[Value],
+    returned: list[Value],
+    passed: frozenset[Value],
+    found: list[Definition],
+    arguments: list[tuple[bytes, bytes]],
+    attributes: Callable[[dict[str, Any], Callable[[Graph], str]], bytes],
+    name_of: Callable[[Graph], str],
+    functions: Callable[[Definition], bytes],
+    apart: frozenset[str],
+) -> bytes:
+    """A FunctionDef of these operations."""

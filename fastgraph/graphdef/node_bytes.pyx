@@ -5,7 +5,7 @@ Rule: knows names, types and bytes; what a node is written as the table says (`o
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeASCII
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
@@ -15,8 +15,9 @@ import numpy as np
 from fastgraph.core.tensor cimport EagerTensor, from_array
 
 from fastgraph.core.base.dtype import DType
-from fastgraph.graph.ir import Node
-from fastgraph.graph.structural_ops import CONST
+from fastgraph.core.base.dtype import resource as RESOURCE
+from fastgraph.graph.ir import Node, Value
+from fastgraph.graph.structural_ops import CONST, PLACEHOLDER
 
 cdef list _slots = []
 
@@ -128,23 +129,63 @@ cpdef EagerTensor tensor_of(array, dtype=None):
     return found
 
 
+#: Tensors by the numbers that they were made of, and their dtypes.
+cdef dict _by_numbers = {}
+
+
 def constant(array, node, argument, dtype=None):
     """A const node, of no graph, for an argument that is an attribute of `node`."""
-    return constant_of(tensor_of(array, dtype), node, argument)
+    if dtype is None or (type(array) is not int and type(array) is not tuple):
+        return constant_of(tensor_of(array, dtype), node, argument)
+    key = array, dtype.code
+    tensor = _by_numbers.get(key)
+    if tensor is None:
+        tensor = remembered(_by_numbers, key, tensor_of(np.array(array, dtype.numpy_dtype), dtype))
+    return constant_of(tensor, node, argument)
 
 
-def constant_of(tensor, node, argument):
+cpdef constant_of(tensor, node, argument):
     """A const node, of no graph, of a tensor."""
-    return Node(CONST, (), {"value": tensor}, (tensor.aval,), f"{node.name}/{argument}", node.source)
+    made = node_beside(node, tensor.aval, f"{node.name}/{argument}")
+    made.op, made.attrs = CONST, {"value": tensor}
+    return made
 
 
-def const_definition(node):
+cpdef node_beside(node, aval, name):
+    """A node of no graph, with one result and without inputs, that stands for an operation which `node` needs."""
+    made, value = Node.__new__(Node), Value.__new__(Value)
+    value.node, value.index, value.aval = made, 0, aval
+    made.op, made.inputs, made.attrs, made.outputs = node.op, (), {}, (value,)
+    made.name, made.source, made.device = name, node.source, None
+    return made
+
+
+cpdef Definition const_definition(node):
     """The definition of a const node."""
-    value = node.attrs["value"]
+    cdef Definition made = _implied_constant(node)
+    _settle_constant(made)
+    return made
+
+
+cdef Definition _implied_constant(node):
+    """The definition of a const node that may turn out to be taken by none: it has no attributes yet."""
+    cdef Definition made = Definition.__new__(Definition)
+    made.node = made.loop = node
+    made.name, made.type, made.device = node.name, "Const", node.device
+    made.inputs = made.control = made.after = ()
+    made.outputs, made.slots = node.outputs, output_slots(1)
+    return made
+
+
+cdef int _settle_constant(Definition made) except -1:
+    """Give a constant its attributes."""
+    value = made.node.attrs["value"]
     known = _as_written.get(id(value))
     if known is None:
-        known = {"dtype": value.dtype, "value": value}, output_slots(1), [None]
-    return defined_as(node, "Const", (), known)
+        made.attrs, made.written = {"dtype": value.dtype, "value": value}, [None]
+    else:
+        made.attrs, _, made.written = <tuple> known
+    return 0
 
 
 cdef class Form:
@@ -343,8 +384,7 @@ def settled(list found, node, graph):
 
 
 def walked(graph, dict cache, dict kinds, kind_of, other, dict held):
-    """The definitions of a graph's nodes, in their order, those nodes that may have effects, and whether there is a
-    state.
+    """The definitions of a graph's nodes, in their order, those nodes that may have effects, and those that are states.
 
     `kinds`, which `kind_of(primitive)` fills, has a Kind for each primitive. `other(node, known)` is what a node is
     written as that has no Form or is `held`, by what was known of it; the constants that are implied stand before what
@@ -352,10 +392,9 @@ def walked(graph, dict cache, dict kinds, kind_of, other, dict held):
     """
     cdef list nodes = graph.nodes
     cdef set implied = graph.implied, listed = graph.listed
-    cdef list found = [], touching = [], definitions
+    cdef list found = [], touching = [], states = [], definitions
     cdef Kind kind
     cdef Form form
-    cdef bint states = False
     for node in nodes:
         op = node.op
         kind = kinds.get(op)
@@ -363,14 +402,13 @@ def walked(graph, dict cache, dict kinds, kind_of, other, dict held):
             kind = kinds[op] = kind_of(op)
         if kind.effect:
             touching.append(node)
-        states |= kind.state
         definitions = cache.get(node)
         form = kind.form_for(node)
         if form is None or (held and node in held) or (listed and node in listed):
             definitions = other(node, definitions)
         elif definitions is None:
             if op is CONST:
-                definitions = [const_definition(node)]
+                definitions = [_implied_constant(node) if implied and node in implied else const_definition(node)]
             else:
                 try:
                     definitions = form.definitions(node)
@@ -380,24 +418,58 @@ def walked(graph, dict cache, dict kinds, kind_of, other, dict held):
                     if len(definitions) > 1:
                         settled(definitions, node, graph)
             cache[node] = definitions
+        if kind.state and (not kind.effect or (<Definition> definitions[len(definitions) - 1]).is_foreign):
+            states.append(node)
         if implied and found and (<Definition> found[len(found) - 1]).node in implied:
             definitions = _after_constants(implied, found, definitions)
         found.extend(definitions)
     return found, touching, states
 
 
-def without_unused(list found, set implied, list outputs):
-    """Leave out constants of Python values, and conditions, that no operation takes as it is written."""
-    cdef set taken = {value.node for value in outputs}
+def without_unused(list found, set implied, list states, list outputs):
+    """Leave out what no operation takes as it is written: constants of Python values, conditions, `states`, which
+    random numbers come from, and what these alone take: placeholders of generators and constants."""
+    cdef set taken = {value.node for value in outputs}, of_states = set(states)
     cdef list kept = []
     cdef Definition each
+    for node in states:
+        for value in node.inputs:
+            if value.node.op is not PLACEHOLDER or value.aval.dtype is RESOURCE:
+                of_states.add(value.node)
     for each in reversed(found):
-        if each.node not in implied or each.node in taken:
+        if each.node in taken or not (each.node in implied or each.node in of_states):
             kept.append(each)
+            if each.attrs is None:
+                _settle_constant(each)
             for value in each.inputs:
                 taken.add(value.node)
     kept.reverse()
     return kept
+
+
+def ancestors(list nodes):
+    """The nodes and all that their inputs come from."""
+    cdef set found = set(nodes)
+    cdef list left = list(nodes)
+    while left:
+        for value in left.pop().inputs:
+            if value.node not in found:
+                found.add(value.node)
+                left.append(value.node)
+    return found
+
+
+def waiting_for_none(list found):
+    """Let no operation wait for any but its inputs; return by nodes those that have their names, or None."""
+    cdef Definition each
+    cdef dict by_node = {}
+    for each in found:
+        if each.name == each.node.name:
+            each.control = ()
+            by_node[each.node] = each
+        else:
+            by_node.setdefault(each.node)
+    return by_node
 
 
 def named(list found, dict names, bint by_slots):
@@ -421,8 +493,6 @@ def named(list found, dict names, bint by_slots):
 
 cdef class Bytes:
     """Bytes that grow."""
-    cdef char* data
-    cdef Py_ssize_t size, room
 
     def __dealloc__(self):
         free(self.data)
@@ -444,6 +514,12 @@ cdef class Bytes:
         self.size += n
         return 0
 
+    cdef int add(self, Bytes other) except -1:
+        return self.put(other.data, other.size)
+
+    cdef bytes whole(self):
+        return PyBytes_FromStringAndSize(self.data, self.size)
+
     cdef int number(self, uint64_t number) except -1:
         self.reserve(10)
         while number > 127:
@@ -459,6 +535,11 @@ cdef class Bytes:
         self.number(n)
         return self.put(data, n)
 
+    cdef int put_text(self, text) except -1:
+        cdef Py_ssize_t n
+        cdef const char* data = PyUnicode_AsUTF8AndSize(text, &n)
+        return self.put(data, n)
+
     cdef int text(self, uint64_t number, text) except -1:
         cdef Py_ssize_t n
         cdef const char* data = PyUnicode_AsUTF8AndSize(text, &n)
@@ -469,7 +550,7 @@ def varint(number):
     """An integer seven bits a byte; a negative one as 64 bits."""
     cdef Bytes found = Bytes()
     found.number(<uint64_t> (number & 0xffffffffffffffff))
-    return PyBytes_FromStringAndSize(found.data, found.size)
+    return found.whole()
 
 
 def field(int number, bytes content not None):
@@ -573,35 +654,4 @@ def opened(bytes content not None, dict table, message, take, number):
     return fields
 
 
-def nodes_in_bytes(list found, dict names, int number, attributes, name_of, functions, frozenset apart):
-    """Operations as NodeDefs, each as field `number` of a message; by 0 what one consists of.
-
-    `names` are those of their inputs. `attributes(attrs, name_of)` is what bytes attributes are;
-    `functions(definition)` those of the types `apart`, anew each time.
-    """
-    cdef Bytes whole = Bytes(), one = Bytes()
-    cdef Definition definition
-    cdef bytes tail
-    for definition in found:
-        one.size = 0
-        one.text(1, definition.name)
-        one.text(2, definition.type)
-        for value in definition.inputs:
-            one.text(3, names[value])
-        if definition.control or definition.after:
-            for name in sorted((*definition.control, *definition.after)):
-                one.text(3, f"^{name}")
-        if definition.device:
-            one.text(4, definition.device)
-        tail = definition.written[0]
-        if tail is None:
-            if definition.type in apart:
-                tail = functions(definition)
-            else:
-                tail = definition.written[0] = attributes(definition.attrs, name_of)
-        one.put(PyBytes_AS_STRING(tail), PyBytes_GET_SIZE(tail))
-        if number:
-            whole.field(number, one.data, one.size)
-        else:
-            whole.put(one.data, one.size)
-    return PyBytes_FromStringAndSize(whole.data, whole.size)
+include "functions_in_bytes.pxi"

@@ -13,7 +13,7 @@ from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.graph.ir import WITH_SUBGRAPHS, Graph, Node
 from fastgraph.graphdef.attribute_bytes import SMALL
-from fastgraph.graphdef.export_random import RANDOM, STATES, without_states
+from fastgraph.graphdef.export_random import RANDOM, STATES
 from fastgraph.graphdef.export_structure import STRUCTURE, control_of
 from fastgraph.graphdef.graph_copies import CopiedGraph, Structure
 from fastgraph.graphdef.node_bytes import Definition, Kind, const_definition, settled, walked, without_unused
@@ -53,10 +53,8 @@ def definitions(graph: Graph) -> list[Definition]:
 
     kind = functools.partial(_kind, structure)
     found, touching, states = walked(graph, cache, kinds, kind, of_node, held)
-    if graph.implied:
-        found = without_unused(found, graph.implied, graph.outputs)
-    if states:
-        found = without_states(graph, found)
+    if graph.implied or states:
+        found = without_unused(found, graph.implied, states, graph.outputs)
     if touching or graph.control:
         found = control_of(graph, found, touching)
     graph.__dict__["_definitions"] = state, found

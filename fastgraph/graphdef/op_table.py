@@ -433,8 +433,13 @@ def written(node: Node) -> list[Definition]:
 _MADE: dict[tuple[Any, ...] | None, Made] = {}
 
 
-def defined(node: Node, kind: str, inputs: Sequence[Value], **attrs: object) -> Definition:
-    """Return an operation of a type; attributes that are not given follow from the tensors or are the defaults."""
+def defined(
+    node: Node, kind: str, inputs: Sequence[Value], apart: Mapping[str, object] | None = None, /, **attrs: object
+) -> Definition:
+    """Return an operation of a type; attributes that are not given follow from the tensors or are the defaults.
+
+    Those `apart` are of this one alone: nothing is kept for others that are like it.
+    """
     key = key_of(kind, inputs, node.outputs, attrs)
     made = _MADE.get(key)
     if made is None:
@@ -450,6 +455,8 @@ def defined(node: Node, kind: str, inputs: Sequence[Value], **attrs: object) -> 
         made = found, [f"{result.name}:0" for result in signature.outputs[: len(node.outputs)]], [None]
         if key is not None:
             remembered(_MADE, key, made)
+    if apart is not None:
+        made = {**made[0], **apart}, made[1], [None]
     return defined_as(node, kind, inputs, made)
 
 

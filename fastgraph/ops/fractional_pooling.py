@@ -13,13 +13,16 @@ import numpy as np
 
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
+from fastgraph.ops.arg_reduction import argmax
 from fastgraph.ops.arguments import as_tensor, of_dtypes
 from fastgraph.ops.comparison import less_equal
-from fastgraph.ops.elementwise import cast, minimum, select, zeros_like_p
+from fastgraph.ops.creation import range_
+from fastgraph.ops.elementwise import cast, identity, minimum, select, zeros_like_p
 from fastgraph.ops.families import invalid, public
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat
-from fastgraph.ops.movement import expand_dims, reshape
+from fastgraph.ops.movement import expand_dims, shape, transpose
+from fastgraph.ops.one_hot import one_hot
 from fastgraph.ops.random_ops import shuffle, uniform
 from fastgraph.ops.random_states import refuse_deferred
 from fastgraph.ops.reduction import reduce_max, reduce_sum
@@ -76,42 +79,90 @@ def _bounds(n: int, count: int, pseudo_random: bool, seed: TensorLike | None) ->
     return concat([cast(inner, "int64"), np.array([n], np.int64)], 0)
 
 
-def _regions(x: Tensor, axis: int, bounds: Tensor, most: int, overlapping: bool) -> tuple[Any, Any]:
+def _bounds_of_any(n: Tensor, ratio: float, pseudo_random: bool, seed: TensorLike | None) -> Any:
+    """Return the same of a size that only a call knows, i64[]."""
+    real = cast(n, "float64")
+    count = cast(floor(real / ratio), "int64")
+    size, numbers = n // count, range_(count)
+    if not pseudo_random:
+        sizes = shuffle(size + cast(numbers >= count - (n - size * count), "int64"), seed)
+        return concat([np.zeros([1], np.int64), cumsum(sizes)], 0)
+    whole, count = cast(size, "float64"), cast(count, "float64")
+    alpha = real / count
+    u = uniform([], 0.0, 1.0, "float64", seed)
+    u = u * minimum((whole + 2) / alpha - 1, (real + 1 - whole) / alpha - (count - 1))
+    inner = floor(alpha * (cast(numbers, "float64") + u)) - floor(alpha * u)
+    return concat([cast(inner, "int64"), expand_dims(n, 0)], 0)
+
+
+def _regions(x: Tensor, axis: int, bounds: TensorLike, most: TensorLike, overlapping: bool) -> tuple[Any, Any]:
     """x with `axis` as regions and places in them, and which of these are inside: places after the end repeat it."""
     n = x.shape[axis]
+    n = cast(shape(x)[axis], "int64") if n is None else n
+    bounds = as_tensor(bounds)
     first = expand_dims(bounds[:-1], 1)
     last = expand_dims(minimum(bounds[1:] - (0 if overlapping else 1), n - 1), 1)
-    places = first + np.arange(most, dtype=np.int64)
+    places = first + (np.arange(most, dtype=np.int64) if isinstance(most, int) else range_(most))
     return gather(x, minimum(places, last), axis=axis), less_equal(places, last)
 
 
-def _pool(
-    value: TensorLike, pooling_ratio: float | Sequence[float], pseudo_random: bool, overlapping: bool,
-    seed: TensorLike | None,
-) -> tuple[Any, Any, tuple[Any, Any]]:  # fmt: skip
+def _of_value(value: TensorLike) -> Any:
     refuse_deferred(value)
     x = of_dtypes(as_tensor(value), "float32 float64 int32 int64")
     if x.shape.rank != 4:
         raise invalid("tensor_in must be 4-dimensional")
-    if None in x.shape[1:3].as_list():
-        raise NotImplementedError("fractional pooling needs an image of known height and width")
-    found, inside = [], []
-    for axis, ratio in zip((1, 3), _ratios(pooling_ratio), strict=True):
-        n = int(x.shape[axis] or 0)
+    return x
+
+
+def _drawn(
+    x: Tensor, pooling_ratio: float | Sequence[float], pseudo_random: bool, overlapping: bool, seed: TensorLike | None
+) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """The bounds of regions, of rows and of columns, and of how many places regions are at most."""
+    found, most = [], []
+    for axis, ratio in zip((1, 2), _ratios(pooling_ratio), strict=True):
+        n = x.shape[axis]
+        if n is None:
+            found.append(_bounds_of_any(cast(shape(x)[axis], "int64"), ratio, pseudo_random, seed if seed else None))
+            most.append(_most(found[-1], overlapping))
+            continue
         count = int(n / ratio)
         if count < 1:
             raise invalid(f"pooling_ratio {ratio} leaves nothing of {n}")
-        bounds = _bounds(n, count, pseudo_random, seed if seed else None)
+        found.append(_bounds(n, count, pseudo_random, seed if seed else None))
         # Regions of pseudo-random sizes may be one larger, or smaller, than the shuffled ones.
-        most = n // count + (1 if n % count else 0) + (1 if pseudo_random and n % count else 0) + overlapping
-        x, where = _regions(x, axis, bounds, most, overlapping)
-        found.append(bounds)
-        inside.append(where)
-    rows, columns = inside
-    oh, kh = rows.shape.as_list()
-    ow, kw = columns.shape.as_list()
-    down, across = reshape(rows, [1, oh, kh, 1, 1, 1]), reshape(columns, [1, 1, 1, ow, kw, 1])
-    return x, cast(down, "float64") * cast(across, "float64"), (found[0], found[1])
+        most.append(n // count + (1 if n % count else 0) + (1 if pseudo_random and n % count else 0) + overlapping)
+    return (found[0], found[1]), (most[0], most[1])
+
+
+def _most(bounds: Any, overlapping: bool) -> Any:
+    return reduce_max(bounds[1:] - bounds[:-1]) + int(overlapping)
+
+
+def _first_greatest(x: Any) -> Any:
+    """The greatest along the last axis; of equals the first is that which has a gradient, as in TensorFlow."""
+    n = x.shape[-1]
+    chosen = one_hot(argmax(x, -1), shape(x)[-1] if n is None else n, True, False, dtype="bool")
+    return reduce_sum(select(chosen, x, zeros_like_p(x)), -1)
+
+
+def greatest_of_regions(x: Tensor, bounds: Sequence[Any], overlapping: bool, most: Sequence[Any] | None = None) -> Any:
+    """The greatest elements of regions: t[n, h, w, c], bounds of rows and of columns -> t[n, *o, c]."""
+    most = [_most(each, overlapping) for each in bounds] if most is None else most
+    for axis, each, size in zip((1, 3), bounds, most, strict=True):
+        x, _ = _regions(x, axis, each, size, overlapping)
+    return _first_greatest(_first_greatest(transpose(x, [0, 1, 3, 5, 2, 4])))
+
+
+def means_of_regions(x: Tensor, bounds: Sequence[Any], overlapping: bool, most: Sequence[Any] | None = None) -> Any:
+    """The means of regions: t[n, h, w, c], bounds of rows and of columns -> t[n, *o, c]."""
+    most = [_most(each, overlapping) for each in bounds] if most is None else most
+    wide = x if x.dtype.is_floating else cast(x, "float64")
+    x, rows = _regions(wide, 1, bounds[0], most[0], overlapping)
+    x, columns = _regions(x, 3, bounds[1], most[1], overlapping)
+    rows = expand_dims(expand_dims(rows, 2), 3)
+    inside = cast(rows, wide.dtype) * cast(columns, wide.dtype)  # [rows, places, 1, 1] * [columns, places]
+    inside = expand_dims(expand_dims(inside, 0), -1)
+    return reduce_sum(select(inside > 0, x, zeros_like_p(x)), [2, 4]) / reduce_sum(inside, [2, 4])
 
 
 @public("nn.fractional_max_pool")
@@ -129,8 +180,9 @@ def fractional_max_pool(
     Raises: ValueError for ratios below 1, or over batch or channels; InvalidArgumentError for other dtypes or ranks.
     Source: Graham 2014; tf.nn.fractional_max_pool.
     """
-    x, _, bounds = _pool(value, pooling_ratio, pseudo_random, overlapping, seed)
-    return FractionalMaxPool(reduce_max(x, [2, 4], name=name), *bounds)
+    x = _of_value(value)
+    bounds, most = _drawn(x, pooling_ratio, pseudo_random, overlapping, seed)
+    return FractionalMaxPool(identity(greatest_of_regions(x, bounds, overlapping, most), name=name), *bounds)
 
 
 @public("nn.fractional_avg_pool")
@@ -147,9 +199,6 @@ def fractional_avg_pool(
     Raises: ValueError for ratios below 1, or over batch or channels; InvalidArgumentError for other dtypes or ranks.
     Source: Graham 2014; tf.nn.fractional_avg_pool.
     """
-    x, mask, bounds = _pool(value, pooling_ratio, pseudo_random, overlapping, seed)
-    wide = x if x.dtype.is_floating else cast(x, "float64")
-    inside = cast(mask, wide.dtype)
-    total = reduce_sum(select(inside > 0, wide, zeros_like_p(wide)), [2, 4])
-    mean = total / reduce_sum(inside, [2, 4])
-    return FractionalAvgPool(cast(mean, x.dtype, name=name), *bounds)
+    x = _of_value(value)
+    bounds, most = _drawn(x, pooling_ratio, pseudo_random, overlapping, seed)
+    return FractionalAvgPool(cast(means_of_regions(x, bounds, overlapping, most), x.dtype, name=name), *bounds)

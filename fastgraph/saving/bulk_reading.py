@@ -8,9 +8,10 @@ that threads share, however few the tensors are.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,8 +21,10 @@ from fastgraph.core.base.dtype import string, variant
 from fastgraph.core.base.shapes import compatible
 from fastgraph.core.tensor import cell_assign, from_array
 from fastgraph.errors import InvalidArgumentError, NotFoundError, UnimplementedError
-from fastgraph.saving.tensor_bundle import BundleReader
+from fastgraph.saving.tensor_bundle import BundleReader, Part
 from fastgraph.state.variable import Variable
+
+T = TypeVar("T")
 
 _KEPT = 1 << 24  # bytes of all tensors that are read once
 _N_THREADS = min(4, available())
@@ -76,7 +79,8 @@ class Reading:
 
     def run(self) -> None:
         """Read all of it, then set the Variables. Raises DataLossError for what is not whole before any is set."""
-        room, large = _KEPT, []
+        room = _KEPT
+        large: list[str] = []
         for key, size in self._keys.items():
             if size <= room:
                 self._found[key] = self.reader.read(key)
@@ -84,36 +88,41 @@ class Reading:
             else:
                 large.append(key)
         cut = {key: self.reader.parts(key) for key in sorted(large, key=lambda key: self.reader.entry(key).offset)}
-        n_parts = sum(map(len, cut.values()))
-        with ThreadPoolExecutor(_N_THREADS) as pool:
-            each = pool.map if n_parts > 1 and _N_THREADS > 1 else map
-            self._check(cut, each)
-            self._assign(cut, each)
+        self._check(cut)
+        self._assign(cut)
 
-    def _check(self, cut: dict[str, list[Any]], each: Callable[..., Any]) -> None:
+    def _check(self, cut: dict[str, list[Part]]) -> None:
         """Read the large tensors for their checksums, a part on each thread."""
-        crcs = each(self.reader.part_into, [key for key, parts in cut.items() for _ in parts],
-                    [part for parts in cut.values() for part in parts], itertools.repeat(None))  # fmt: skip
+        buffers = threading.local()
+
+        def check(key: str, part: Part) -> int:
+            buffer = getattr(buffers, "buffer", None)
+            if buffer is None:
+                buffer = buffers.buffer = self.reader.buffer()
+            return self.reader.check_part(key, part, buffer)
+
+        done = _shared_out(check, [(key, part) for key, parts in cut.items() for part in parts])
         for key, parts in cut.items():
             if parts:
-                self.reader.expect(key, parts, list(itertools.islice(crcs, len(parts))))
+                self.reader.expect(key, parts, list(itertools.islice(done, len(parts))))
             else:
                 self.reader.verify(key)
 
-    def _assign(self, cut: dict[str, list[Any]], each: Callable[..., Any]) -> None:
+    def _assign(self, cut: dict[str, list[Part]]) -> None:
         """Set the Variables; a large one in the memory that it has, if that is its alone."""
-        reading = []
+        reading, work = [], []
         for variable, key, dims in self._variables:
             cell = variable.__fg_cell__
             if parts := cut.get(key):
                 tensor, memory = cells.memory_for(cell, dims)
-                into = itertools.repeat(np.frombuffer(memory, np.uint8))
-                reading.append((cell, tensor, each(self.reader.part_into, itertools.repeat(key), parts, into)))
+                into = np.frombuffer(memory, np.uint8)
+                reading.append((cell, tensor))
+                work += [(key, part, into) for part in parts]
             else:
                 cell_assign(cell, from_array(self._take(key, keep=False), variable.dtype))
-        for cell, tensor, done in reading:
-            for _ in done:
-                pass
+        for _ in _shared_out(self.reader.read_part, work):
+            pass
+        for cell, tensor in reading:
             cell_assign(cell, tensor)
 
     def _take(self, key: str, keep: bool = True) -> np.ndarray:
@@ -121,3 +130,35 @@ class Reading:
         if found is None:
             found = self.reader.read(key)
         return found
+
+
+def _shared_out(act: Callable[..., T], work: Sequence[tuple[Any, ...]]) -> Iterator[T]:
+    """Give what `act` returns for each of these arguments, in order; threads take turns, this one too.
+
+    Where one raises, those before it are given, then it is raised; none is begun any more.
+    """
+    found: dict[int, T] = {}
+    failed: dict[int, BaseException] = {}
+    numbers = iter(range(len(work)))
+
+    def take_turns() -> None:
+        for i in numbers:
+            try:
+                found[i] = act(*work[i])
+            except BaseException as error:
+                failed[i] = error
+            if failed:
+                break
+
+    n_threads = min(_N_THREADS, len(work))
+    if n_threads > 1:
+        with ThreadPoolExecutor(n_threads - 1) as pool:
+            for _ in range(n_threads - 1):
+                pool.submit(take_turns)
+            take_turns()
+    else:
+        take_turns()
+    for i in range(len(work)):
+        if i not in found:
+            raise failed[min(failed)]
+        yield found[i]

@@ -16,7 +16,6 @@ import re
 import struct
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -32,7 +31,7 @@ from fastgraph.saving.sstable import entries_of
 
 PIECE = 1 << 18  # bytes written at once: a piece stays in the CPU's cache between checksum and copy
 _READ = 1 << 20  # bytes read at once
-_AHEAD = 1 << 23  # bytes of a part, which one thread reads; the system is asked for them and for as many behind them
+_PART = 1 << 23  # bytes of a part, which one thread reads; the system reads ahead by itself
 BEHIND = 1 << 25  # bytes after which the disk may begin, beside what is still to be written
 BINARY = getattr(os, "O_BINARY", 0)
 _VARIANT, _STRING = 21, 7
@@ -99,6 +98,9 @@ class PlainEntry(NamedTuple):
         found += b"".join([mark + varint(number) for mark, number in numbers if number])
         return found + (b"\x35" + struct.pack("<I", self.crc32c) if self.crc32c else b"")
 
+
+#: A part of an entry of numbers: the entry, where the part begins in it, and its length.
+Part = tuple[PlainEntry, int, int]
 
 _WORD = struct.Struct("<I")
 
@@ -257,7 +259,7 @@ class BundleReader:
             self._located(entry, key, _numpy_dtype(entry.dtype, key).itemsize)
         return self._bytes(first._replace(size=last.offset + last.size - first.offset), key)
 
-    def parts(self, key: str) -> list[tuple[PlainEntry, int, int]]:
+    def parts(self, key: str) -> list[Part]:
         """Return an entry of numbers cut in parts that threads share: it, where each begins in it, and its length.
 
         None of what `verify` and `read` read at once: strings, tensors in slices, files of another order of bytes.
@@ -266,15 +268,23 @@ class BundleReader:
         if entry is None:
             return []
         self._located(entry, key, _numpy_dtype(entry.dtype, key).itemsize)
-        return [(entry, at, min(_AHEAD, entry.size - at)) for at in range(0, entry.size, _AHEAD)]
+        return [(entry, at, min(_PART, entry.size - at)) for at in range(0, entry.size, _PART)]
 
-    def part_into(self, key: str, part: tuple[PlainEntry, int, int], memory: np.ndarray | None) -> int:
-        """Read a part of a tensor into the tensor's memory; without any give its checksum."""
+    def buffer(self) -> np.ndarray:
+        """Return memory that a thread reads parts through for their checksums."""
+        return np.empty(_READ, np.uint8)
+
+    def check_part(self, key: str, part: Part, buffer: np.ndarray) -> int:
+        """Return the checksum of a part of a tensor."""
         entry, at, n = part
-        into = np.empty(min(n, _READ), np.uint8) if memory is None else memory[at : at + n]
-        return self._piece(entry, key, at, n, into, memory is None)
+        return self._piece(entry, key, at, n, buffer[:n], checked=True)
 
-    def expect(self, key: str, parts: list[tuple[PlainEntry, int, int]], crcs: Sequence[int]) -> None:
+    def read_part(self, key: str, part: Part, memory: np.ndarray) -> None:
+        """Read a part of a tensor into the tensor's memory."""
+        entry, at, n = part
+        self._piece(entry, key, at, n, memory[at : at + n], checked=False)
+
+    def expect(self, key: str, parts: list[Part], crcs: Sequence[int]) -> None:
         """Raise DataLossError unless the checksums of an entry's parts make its own."""
         crc = 0
         for (_, _, n), each in zip(parts, crcs, strict=True):
@@ -343,8 +353,8 @@ class BundleReader:
     def _fill(self, entry: Message | PlainEntry, key: str, target: np.ndarray) -> None:
         """Read an entry's bytes into `target`; into a smaller one again and again, for the checksum alone."""
         crc, whole = 0, target.size >= entry.size
-        for at in range(0, entry.size, _AHEAD):
-            n = min(_AHEAD, entry.size - at)
+        for at in range(0, entry.size, _PART):
+            n = min(_PART, entry.size - at)
             found = self._piece(entry, key, at, n, target[at : at + n] if whole else target, checked=True)
             crc = joined_crc(crc, found, n)
         if masked(crc) != entry.crc32c:
@@ -353,10 +363,8 @@ class BundleReader:
     def _piece(
         self, entry: Message | PlainEntry, key: str, at: int, n: int, into: np.ndarray, checked: bool,
     ) -> int:  # fmt: skip
-        """Read n bytes of an entry; return their checksum if it is asked for. What follows is asked of the system."""
+        """Read n bytes of an entry; return their checksum if it is asked for."""
         file = self._files[entry.shard_id]
-        if entry.size > PIECE:
-            _ask_for(file, entry.offset + at, min(2 * _AHEAD, entry.size - at))
         try:
             with raising_for(self.prefix, f"{key}: "):
                 return crc32c_of_file(file, entry.offset + at, n, into, _READ, checked)
@@ -402,13 +410,6 @@ class BundleReader:
     def __del__(self) -> None:
         if getattr(self, "_files", None):
             self.close()
-
-
-def _ask_for(file: int, at: int, size: int) -> None:
-    """Let the system begin to read, where it can be told so."""
-    if hasattr(os, "posix_fadvise"):
-        with suppress(OSError):
-            os.posix_fadvise(file, at, size, os.POSIX_FADV_WILLNEED)
 
 
 def _parsed(content: bytes, kind: str, where: str) -> Message:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -111,3 +112,34 @@ def test_gradient_operations_and_their_gradients(
     for g, w in zip(got, wanted, strict=True):
         np.testing.assert_allclose(g.numpy(), w.numpy(), rtol=2e-4, atol=2e-5)
     assert any(np.any(w.numpy()) for w in wanted[1:])
+
+
+@pytest.mark.parametrize("kind", ["Max", "Avg"])
+def test_gradients_of_fractional_pooling_go_by_the_bounds_that_are_given(kind: str, rng: np.random.Generator) -> None:
+    x = tf.constant(np.maximum(rng.normal(size=(2, 9, 7, 3)), 0).astype(np.float32))  # zeros: several are the greatest
+    pool = tf.nn.fractional_max_pool if kind == "Max" else tf.nn.fractional_avg_pool
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y, rows, columns = pool(x, [1.0, 1.6, 1.4, 1.0], True, True, seed=7)
+    dy = tf.constant(rng.normal(size=y.shape).astype(np.float32))
+    own = tape.gradient(y, x, output_gradients=dy)
+    wanted = np.zeros(x.shape, np.float32)
+    for (i, top, end), (j, left, right) in itertools.product(_overlapping(rows), _overlapping(columns)):
+        part, into = (array[:, top:end, left:right] for array in (np.asarray(x), wanted))
+        if kind == "Avg":
+            into += dy.numpy()[:, i, j][:, None, None] / (part.shape[1] * part.shape[2])
+            continue
+        first = part.transpose(0, 3, 1, 2).reshape(2, 3, -1).argmax(-1)
+        for n, c in np.ndindex(2, 3):
+            into[(n, *divmod(int(first[n, c]), part.shape[2]), c)] += dy[n, i, j, c]
+    np.testing.assert_allclose(own.numpy(), wanted, rtol=1e-5, atol=1e-6)
+    before = [x, y] if kind == "Max" else [np.int64(x.shape)]
+    theirs = tf.function(lambda *given: imported(f"Fractional{kind}PoolGrad", list(given), {"overlapping": True}))
+    got = theirs(*before, dy, rows, columns)
+    np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-5, atol=1e-6)
+
+
+def _overlapping(bounds: Any) -> list[tuple[int, int, int]]:
+    """Of each region its number, and where it begins and ends; one more than its own belongs to it."""
+    given = bounds.numpy().tolist()
+    return [(i, given[i], min(given[i + 1] + 1, given[-1])) for i in range(len(given) - 1)]

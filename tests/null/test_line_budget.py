@@ -107,6 +107,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (169_134, 'errors for names that are not there without frames of ours; tables of datasets loaded when asked for'),
     (169_343, "kernels' own front end: their sources become LLVM's IR without Numba's passes"),
     (169_400, 'Programs as plain data in the store, and the names of graphs under which they lie'),
+    (169_400, 'functions of GraphDefs written in C; pooling by fractions of unknown sizes, and by bounds that are given'),
     (169_790, 'incomplete beta, tridiagonal systems, rows of up to 128 and joined strings as kernels and in C; half transforms'),
 )
 

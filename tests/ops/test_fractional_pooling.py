@@ -73,3 +73,19 @@ def test_errors(ratio: Any, text: str) -> None:
         tf.nn.fractional_max_pool(X, ratio)
     with pytest.raises(tf.errors.InvalidArgumentError, match="must be 4-dimensional"):
         tf.nn.fractional_max_pool(X[0], 1.4)
+
+
+@pytest.mark.parametrize("pseudo_random", [False, True])
+@pytest.mark.parametrize("pool", [tf.nn.fractional_max_pool, tf.nn.fractional_avg_pool])
+def test_pictures_of_sizes_that_a_call_knows(pool: Any, pseudo_random: bool) -> None:
+    traced = tf.function(
+        lambda x: pool(x, [1.0, 1.6, 1.4, 1.0], pseudo_random, seed=3), input_signature=[tf.TensorSpec([None] * 4)]
+    )
+    for height, width in ((9, 7), (12, 7), (8, 21)):
+        x = np.arange(height * width, dtype=np.float32).reshape(1, height, width, 1)
+        y, rows, columns = (each.numpy() for each in traced(x))
+        assert y.shape == (1, int(height / 1.6), int(width / 1.4), 1)
+        for bounds, n in ((rows, height), (columns, width)):
+            assert bounds[0] == 0 and bounds[-1] == n and set(np.diff(bounds)) <= {1, 2, 3}
+        corner = x[0, rows[0] : rows[1], columns[0] : columns[1], 0]
+        assert y[0, 0, 0, 0] == (corner.max() if pool is tf.nn.fractional_max_pool else pytest.approx(corner.mean()))
