@@ -41,6 +41,7 @@ def draw_special(w: Writer) -> None:
         texts += [
             f"fg.math.{w.random.choice(['igamma', 'igammac'])}(fg.abs(fg.stop_gradient({x})) + 0.5, fg.abs({y}) + 0.25)"
         ] * 2
+        texts += [f"fg.math.betainc(fg.abs({x}) + 0.5, fg.abs({x}) + 0.25, fg.sigmoid({x}))"]
         second = w.random.choice(["bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "expint"])
         texts += [f"fg.math.special.{second}(fg.abs({x}) + 0.5)"] * 2
         if w.pool.array(x).ndim:

@@ -184,6 +184,7 @@ _FUNCTIONS = {
     **{name: lambda *x, name=name: _special(name)(*x) for name in ("erf", "erfc", "erfinv", "ndtri", "zeta")},
     "lgamma": lambda x: _special("gammaln")(x), "igamma": lambda a, x: _special("gammainc")(a, x),
     "igammac": lambda a, x: _special("gammaincc")(a, x), "igamma_grad_a": _igamma_grad_a,
+    "betainc": lambda a, b, x: _special("betainc")(a, b, x),
     **{
         f"bessel_{name}": lambda x, name=name: np.where(x <= 0, np.inf, _special(name)(x))
         for name in ("k0", "k0e", "k1", "k1e")

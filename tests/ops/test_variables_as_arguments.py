@@ -43,7 +43,8 @@ def outcome(case: Case, given: dict[str, Any], watch: list[Any]) -> Any:
     try:
         with tf.GradientTape() as tape:
             tape.watch(watch)
-            values = RUNNER.flat(eval(case.text, {"tf": tf, **PLAIN, **given}))
+            made = eval(case.text, {"tf": tf, **PLAIN, **given})
+            values = RUNNER.flat(made.read_value() if isinstance(made, tf.Variable) else made)  # of `cast` to its dtype
             floats = [v for v in values if isinstance(v, tf.Tensor) and is_float(v)]
             total = RUNNER.total(floats) if floats and watch else None
         slopes = [] if total is None else tape.gradient(total, watch)
@@ -92,4 +93,5 @@ def test_transforms_keep_float64(stage: Any) -> None:
     for op in (tf.signal.rfft, tf.signal.dct, lambda v: tf.signal.idct(v, 2), lambda v: tf.signal.rfft(v, [6])):
         of_variable = stage(lambda v, op=op: op(v))(tf.Variable(x))
         assert of_variable.dtype.size >= 8 and of_variable.dtype.real_dtype is tf.float64
-        np.testing.assert_array_equal(of_variable.numpy(), op(tf.constant(x)).numpy())
+        # Short cosine transforms are products in Functions.
+        np.testing.assert_allclose(of_variable.numpy(), op(tf.constant(x)).numpy(), rtol=1e-14, atol=1e-15)

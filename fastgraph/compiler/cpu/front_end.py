@@ -17,10 +17,12 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial, reduce
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llvmlite import ir
-from numba.core import callconv, cgutils, compiler, cpu, types
+from numba import jit
+from numba.core import callconv, cgutils, compiler, cpu, target_extension, types
 from numba.core.imputils import builtin_registry
 from numba.core.typing.context import Context
 from numba.extending import intrinsic
@@ -73,6 +75,10 @@ class _Target(cpu.CPUContext):
         from numba.cpython import builtins, numbers, tupleobj
 
         assert optional and builtins and numbers and tupleobj  # their import fills builtin_registry
+
+
+class _Kernels(target_extension.CPU):
+    """A target of Numba's own: else what is registered by signatures would fill the tables of the CPU's."""
 
 
 def _of_integers(comparison: str) -> Any:
@@ -164,10 +170,15 @@ class FrontEnd:
     """A typing context and a target of its own: what Numba compiles elsewhere in this process is not touched."""
 
     def __init__(self) -> None:
+        target_extension.target_registry["fastgraph"] = _Kernels
         self.typing = _Typing()
-        self.target = _Target(self.typing, "cpu")
-        self.target.refresh()
-        self.typing.refresh()
+        self.target = _Target(self.typing, "fastgraph")
+        owner = SimpleNamespace(targetdescr=SimpleNamespace(target_context=self.target))
+        target_extension.dispatcher_registry[_Kernels] = owner
+        target_extension.jit_registry[_Kernels] = jit
+        with target_extension.target_override("fastgraph"):
+            self.target.refresh()
+            self.typing.refresh()
         self._known: dict[Any, _Call] = {}
 
     def lower(self, source: str, element_types: tuple[types.Type, ...], name: str, triple: str, layout: str) -> str:
@@ -179,7 +190,8 @@ class FrontEnd:
             module = ir.Module("kernel")
             module.triple, module.data_layout = triple, layout
             known = len(lost)
-            _Writer(self, module, function, element_types, name, lost).write()
+            with target_extension.target_override("fastgraph"):
+                _Writer(self, module, function, element_types, name, lost).write()
             if len(lost) == known:
                 return str(module)
 
