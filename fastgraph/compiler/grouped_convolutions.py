@@ -12,13 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fastgraph.compiler.library.depthwise_rows import TAPS
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import from_array
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.structural_ops import CONST
-from fastgraph.ops.convolution_primitives import UNROLLED
+from fastgraph.ops.convolution_primitives import LINED, UNROLLED
 
 #: Groups up to which there is one convolution for each.
 MOST_GROUPS = 8
@@ -39,7 +38,7 @@ def is_apart(node: Node) -> bool:
     groups = x[-1] // c
     if not 1 < groups <= MOST_GROUPS or x[-1] % c or f % groups:
         return False
-    if c == 1 and f == groups and math.prod(window) <= TAPS:
+    if c == 1 and f == groups and math.prod(window) <= LINED:
         return False  # whose rows are lines of full vectors
     return min(c, f // groups) < FULL and math.prod(window) > UNROLLED
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from fastgraph.compiler.library.convolution import operands
+from fastgraph.compiler.library.convolution_operands import operands
 from fastgraph.core.base.dtype import float32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native.convolutions import has_pairs

@@ -179,6 +179,8 @@ def _checked_gradient(
 
 #: Positions up to which a window is written out in a kernel.
 UNROLLED = 36
+#: Positions up to which the pixels of channels by themselves are multiplied in lines of full vectors.
+LINED = 128
 
 
 class _Geometry:

@@ -14,6 +14,7 @@ from typing import Any
 from fastgraph.compiler.library import bias_gradient, depthwise_blocks, depthwise_rows
 from fastgraph.compiler.library.convolution_filter_gradient import FilterGradient, combined
 from fastgraph.compiler.library.convolution_forward import Correlation, few_filter, turned_filter
+from fastgraph.compiler.library.convolution_operands import operands
 from fastgraph.compiler.library.register_blocks import BIAS, BIAS_RELU, STORE, Geometry, SharedText
 from fastgraph.compiler.program.kernel_spec import KernelSpec
 from fastgraph.compiler.program.program import KernelStep, Size
@@ -59,15 +60,6 @@ def geometry(node: Node, shape_of: Callable[[Value], Any]) -> Geometry | None:
 
 def _is_depthwise(g: Geometry, node: Node) -> bool:
     return depthwise_rows.fits(g) or depthwise_blocks.fits(g, node.op.name.endswith("input_grad"))
-
-
-def operands(node: Node) -> tuple[Value, Value, Value]:
-    """(x, filter, result) of the convolution that a node or its gradient belongs to; what is computed is among them."""
-    if node.op.name.endswith("input_grad"):
-        return node.outputs[0], node.inputs[1], node.inputs[2]
-    if node.op.name.endswith("filter_grad"):
-        return node.inputs[0], node.outputs[0], node.inputs[2]
-    return node.inputs[0], node.inputs[1], node.outputs[0]
 
 
 def steps(

@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 
 from fastgraph.compiler.library.register_blocks import BIAS, BIAS_RELU, STORE, Axes, Geometry, SharedText
-from fastgraph.ops.convolution_primitives import UNROLLED
+from fastgraph.ops.convolution_primitives import LINED, UNROLLED
 
-#: Channels that fill a vector: more only where the op's loop nest does not write the window out. The most taps.
-FULL, TAPS = 16, 128
+#: Channels that fill a vector: more only where the op's loop nest does not write the window out.
+FULL = 16
 #: Elements of a piece of a row at most, where taps are repeated and where not; and its pixels.
 REPEATED, LONG, PIXELS = 128, 2048, 32
 #: Taps of a row of the window that are added in one go.
@@ -27,7 +27,7 @@ CHUNKS = 16
 def fits(g: Geometry) -> bool:
     """Return whether a convolution is of this kind."""
     taps = math.prod(g.window)
-    return g.rank == 2 and g.c == g.f == 1 and taps <= TAPS and (g.groups < FULL or taps > UNROLLED)
+    return g.rank == 2 and g.c == g.f == 1 and taps <= LINED and (g.groups < FULL or taps > UNROLLED)
 
 
 class DepthwiseRows:
