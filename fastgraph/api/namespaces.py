@@ -165,6 +165,8 @@ def missing(namespace: str, name: str, root: str = ROOT) -> AttributeError:
         close = [] if way else nearest(name, _names_in(namespace), 0.75)
         way = way or spelling(namespace)
         hint = f". Did you mean: {close[0]!r}?" if close else f". If it is TensorFlow 1's: use {way}" if way else ""
+        if f"{namespace}.".startswith("keras."):
+            hint += f"{'' if close else '.'} This Keras is the small one that is built in; the whole is {KERAS_3}."
         return AttributeError(text + hint)
     text = f"{ROOT}.{dotted} is not built yet: TensorFlow has tf.{dotted}, this fastgraph does not. "
     text += _advice(dotted, name)

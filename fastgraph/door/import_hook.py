@@ -54,6 +54,10 @@ def _without_frames(error: ImportError) -> ImportError:
     return error.with_traceback(first)
 
 
+#: The specs under which modules were loaded, by the names that the door has for them.
+_specs: dict[str, ModuleSpec | None] = {}
+
+
 class _HandOver:
     """The loader of a module that is there already, or that another name imports.
 
@@ -74,12 +78,14 @@ class _HandOver:
         if module is None:
             raise ModuleNotFoundError(f"No module named {self.full!r}", name=self.full)
         spec.origin = getattr(module, "__file__", None)
-        self.spec = module.__spec__
+        _specs.setdefault(self.full, module.__spec__)
         return module
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Give the module the spec back that import has replaced: it keeps the name under which it was loaded."""
-        module.__spec__ = self.spec
+        """Give the module back what import has replaced: it keeps the name under which it was loaded."""
+        spec = module.__spec__ = _specs[self.full]
+        if spec is not None:  # importlib.reload replaces these, too
+            module.__name__, module.__package__, module.__loader__ = spec.name, spec.parent, spec.loader
 
 
 class Door:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import operator
 import re
@@ -164,3 +165,11 @@ def test_dir_lists_names_and_modules() -> None:
 def test_shape_stays_a_function() -> None:
     importlib.import_module("fastgraph.core.base.shapes")
     assert callable(fg.shape) and not isinstance(fg.shape, type(fg))
+
+
+@pytest.mark.parametrize("name", ["ops", "utils.PyDataset", "optimizers.Muon"])
+def test_names_that_only_keras_3_has_say_how_to_get_it(name: str) -> None:
+    *path, last = name.split(".")
+    module = functools.reduce(getattr, path, fg.keras)
+    with pytest.raises(AttributeError, match=rf"no attribute '{last}'\. This Keras is the small one.*Keras 3 \(pip"):
+        getattr(module, last)

@@ -714,3 +714,18 @@ def test_tests_and_layers_written_in_terms_of_tensorflows_modules(tmp_path: Path
         "True True",
         "3 2 0 True",  # test_session is skipped too
     ], done.stdout + done.stderr
+
+
+def test_modules_can_be_loaded_again() -> None:
+    found = answer(
+        """
+        import importlib
+        import tensorflow as tf
+        import tensorflow.nn as nn
+        before = [(each.__name__, each.__spec__ is None, each.__package__) for each in (tf, nn)]
+        found["same"] = importlib.reload(tf) is tf and importlib.reload(nn) is nn and tf.nn is nn
+        found["kept"] = before == [(each.__name__, each.__spec__ is None, each.__package__) for each in (tf, nn)]
+        found["runs"] = nn.relu([1.0, -1.0]).numpy().tolist()
+        """
+    )
+    assert found == {"same": True, "kept": True, "runs": [1.0, 0.0]}
