@@ -163,7 +163,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "floormod": lambda a, b: np.mod(a, b) if a.dtype.kind == "f" or b else a.dtype.type(0),
     "truncatediv": lambda a, b: a.dtype.type(int(abs(int(a)) // abs(int(b))) * (1 if (a < 0) == (b < 0) else -1) if b else 0),
     "truncatemod": np.fmod,
-    "zeta": special.zeta, "polygamma": lambda n, x: special.polygamma(int(n), x),
+    "betainc": special.betainc, "zeta": special.zeta, "polygamma": lambda n, x: special.polygamma(int(n), x),
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
     "lshift": np.left_shift, "rshift": np.right_shift,
