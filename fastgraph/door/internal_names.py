@@ -15,7 +15,7 @@ from typing import Any
 
 import fastgraph
 from fastgraph.api import namespaces, public_names
-from fastgraph.door import class_names
+from fastgraph.door import class_names, v1_names
 
 _PACKAGE = os.path.dirname(fastgraph.__file__) + os.sep
 #: The folders of TensorFlow's sources that are no public modules.
@@ -90,11 +90,18 @@ def advice(path: str) -> str:
         near = f"Use {instead[-1]} instead."
     else:
         same = same or [full for core in namespaces.nearest(name, cores, 0.8) for full in cores[core]]
-        near = f"The public name nearest to it is tf.{min(same, key=len)}." if same else "No public name is near to it."
+        near = f"The public name nearest to it is tf.{min(same, key=len)}." if same else _way_of_old(path)
     return (
         f"tensorflow.{path}, which {_asking()} asks for, is inside of TensorFlow, and not one of the inner names that "
         f"fastgraph answers for (fastgraph/door/internal_names.txt lists them). {near}"
     )
+
+
+def _way_of_old(path: str) -> str:
+    """Say what to use in place of a name of TensorFlow 1's, which modules of its inside have too (`client.session`)."""
+    last = path.rpartition(".")[2]
+    way = v1_names.spelling(last) or v1_names.spelling(last.capitalize())
+    return f"Use {way} instead." if way else "No public name is near to it."
 
 
 def _core_of(path: str) -> str:

@@ -410,3 +410,11 @@ def test_a_tape_follows_into_a_trace_if_it_is_asked_to() -> None:
 
         assert pfor(one, 2).numpy().tolist() == [[2, 0], [0, 4]]
     assert not fg.core.tensor.current_state().tapes
+
+
+def test_inner_names_of_tensorflow_1_say_what_to_use() -> None:
+    assert internal_names.advice("python.client.session").endswith(
+        "Use calls of a tf.function, or wrap_function(...).prune(feeds, fetches) instead."
+    )
+    assert internal_names.advice("core.protobuf.config_pb2.ConfigProto").endswith("Use tf.config instead.")
+    assert internal_names.advice("python.nothing.like_it").endswith("No public name is near to it.")
