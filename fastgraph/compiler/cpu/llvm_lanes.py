@@ -251,11 +251,16 @@ class Lane(LaneOperators):
         function = _with_forms(self.builder.module, name, self.dtype, len(lanes), body)
         return self._make(self.builder.call(function, [lane.value for lane in lanes]))
 
-    def only_where(self, body: Callable[[], Lane], otherwise: Lane) -> Lane:
-        """Lanes of body() where this bool lane is true, else of `otherwise`. Nothing is computed where it never is."""
+    def only_where(self, body: Callable[[], Lane], otherwise: Lane, weights: Sequence[int] = ()) -> Lane:
+        """Lanes of body() where this bool lane is true, else of `otherwise`. Nothing is computed where it never is.
+
+        `weights`: how often it is somewhere, and how often it is not.
+        """
         builder = self.builder
         here, inner, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
-        builder.cbranch(self.any_(), inner, after)
+        branch = builder.cbranch(self.any_(), inner, after)
+        if weights:
+            branch.set_weights(weights)
         builder.position_at_end(inner)
         value = self.select(body(), otherwise)
         last = builder.block
@@ -398,17 +403,7 @@ def _mostly(usual: Callable[..., tuple[Lane, Lane]], otherwise: Callable[..., La
 
     def body(*given: Lane) -> Lane:
         near, fit = usual(*given)
-        builder = near.builder
-        here, odd, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
-        builder.cbranch((~fit).any_(), odd, after).set_weights([1, 10_000 if rare else 1])
-        builder.position_at_end(odd)
-        far = fit.select(near, otherwise(*given))
-        builder.branch(after)
-        builder.position_at_end(after)
-        result = builder.phi(near.value.type)
-        result.add_incoming(near.value, here)
-        result.add_incoming(far.value, odd)
-        return near._make(result)
+        return (~fit).only_where(lambda: otherwise(*given), near, (1, 10_000 if rare else 1))
 
     return body
 

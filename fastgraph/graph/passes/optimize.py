@@ -5,6 +5,7 @@ Rule: a pass is a function `Graph -> Graph` that leaves its argument alone, and 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -565,33 +566,39 @@ def hoisted(graph: Graph) -> Graph:
     return hoist(graph) if "algebra" in flags.get("passes") and _has_subgraphs(graph) else graph
 
 
+def _throughout(flag: str) -> Callable[[Pass], Pass]:
+    """Decorate a pass that runs where `flag` is among the passes, in subgraphs first."""
+
+    def decorated(change: Pass) -> Pass:
+        @functools.wraps(change)
+        def in_all(graph: Graph) -> Graph:
+            if flag not in flags.get("passes"):
+                return graph
+            return change(_with_subgraphs(ir.copy(graph)[0], in_all) if _has_subgraphs(graph) else graph)
+
+        return in_all
+
+    return decorated
+
+
+@_throughout("algebra")
 def reduced_in_place(graph: Graph) -> Graph:
     """Let reductions take what is transposed where it lies."""
-    if "algebra" not in flags.get("passes"):
-        return graph
-    if _has_subgraphs(graph):
-        graph = _with_subgraphs(ir.copy(graph)[0], reduced_in_place)
     if not reduces_transposed(graph):
         return graph
     return pruning.prune(Rebuild(graph, rules={"transpose": [_transpose], "*": [sunk]}, intern=True).run())
 
 
+@_throughout("fuse")
 def looked_up(graph: Graph) -> Graph:
     """Let parts of strings that are only looked up be no strings."""
-    if "fuse" not in flags.get("passes"):
-        return graph
-    if _has_subgraphs(graph):
-        graph = _with_subgraphs(ir.copy(graph)[0], looked_up)
     pairs = lookups_of_parts(graph)
     return InOne(graph, pairs).run() if pairs else graph
 
 
+@_throughout("algebra")
 def read_in_part(graph: Graph) -> Graph:
     """Let ops of which one part is read compute that part."""
-    if "algebra" not in flags.get("passes"):
-        return graph
-    if _has_subgraphs(graph):
-        graph = _with_subgraphs(ir.copy(graph)[0], read_in_part)
     smaller = read_once(graph)
     return prune(OnePart(graph, smaller).run()) if smaller else graph
 
@@ -607,13 +614,11 @@ def merged(graph: Graph) -> Graph:
     return merge_duplicates(graph) if "cse" in flags.get("passes") and _has_subgraphs(graph) else graph
 
 
+@_throughout("algebra")
 def components(graph: Graph) -> Graph:
     """Let what is stacked and taken apart again be computed part by part."""
-    if "algebra" not in flags.get("passes"):
-        return graph
-    given = _with_subgraphs(ir.copy(graph)[0], components) if _has_subgraphs(graph) else graph
-    made = take_apart(given)
-    return made if made is given else simplify(prune(made))
+    made = take_apart(graph)
+    return made if made is graph else simplify(prune(made))
 
 
 PASSES: tuple[Pass, ...] = (
