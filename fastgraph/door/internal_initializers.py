@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import fastgraph as tf
@@ -11,54 +10,32 @@ from fastgraph.core.conversion import SizeLike
 from fastgraph.keras import initializers
 
 
-class TruncatedNormal(initializers.AsOps, initializers.TruncatedNormal):
-    """Normal, but within two `stddev` of `mean`, by the draws of tf.random.truncated_normal."""
+class _OfFloat32(initializers.AsOps):
+    """Draws of tf.random's ops, float32 where no dtype is asked for, whatever Keras's floatx is."""
 
     def __call__(self, shape: SizeLike, dtype: DTypeLike | None = tf.float32, **kwargs: Any) -> Any:
         """Return draws."""
-        return self.draw("truncated_normal", shape, self.mean, self.stddev, tf.as_dtype(dtype or tf.float32))
+        return super().__call__(shape, dtype or tf.float32, **kwargs)
 
 
-class VarianceScaling(initializers.AsOps, initializers.VarianceScaling):
-    """Variance scale / n, by the draws of tf.random's ops: see tf.keras.initializers.VarianceScaling."""
-
-    def __call__(self, shape: SizeLike, dtype: DTypeLike | None = tf.float32, **kwargs: Any) -> Any:
-        """Return draws."""
-        variance, wanted = self.variance(_dims(shape)), tf.as_dtype(dtype or tf.float32)
-        if self.distribution == "uniform":
-            limit = math.sqrt(3.0 * variance)
-            return self.draw("uniform", shape, -limit, limit, wanted)
-        if self.distribution == "untruncated_normal":
-            return self.draw("normal", shape, 0.0, math.sqrt(variance), wanted)
-        return self.draw("truncated_normal", shape, 0.0, math.sqrt(variance) / initializers.TRUNCATED_STDDEV, wanted)
+class TruncatedNormal(_OfFloat32, initializers.TruncatedNormal):
+    """Normal, but within two `stddev` of `mean`."""
 
 
-class GlorotUniform(VarianceScaling, initializers.GlorotUniform):
+class VarianceScaling(_OfFloat32, initializers.VarianceScaling):
+    """Variance scale / n: see tf.keras.initializers.VarianceScaling."""
+
+
+class GlorotUniform(_OfFloat32, initializers.GlorotUniform):
     """Even, variance 2 / (inputs + outputs)."""
 
 
-class GlorotNormal(VarianceScaling, initializers.GlorotNormal):
+class GlorotNormal(_OfFloat32, initializers.GlorotNormal):
     """Truncated normal, variance 2 / (inputs + outputs)."""
 
 
-class Orthogonal(initializers.AsOps, initializers.Orthogonal):
+class Orthogonal(_OfFloat32, initializers.Orthogonal):
     """gain times orthonormal rows or columns of normal draws. Raises ValueError for less than two axes."""
-
-    def __call__(self, shape: SizeLike, dtype: DTypeLike | None = tf.float32, **kwargs: Any) -> Any:
-        """Return Q of the QR factors of draws."""
-        dims = _dims(shape)
-        if len(dims) < 2:
-            raise ValueError(
-                f"The tensor to initialize, specified by argument `shape` must be at least two-dimensional. Received "
-                f"shape={shape}"
-            )
-        rows, columns = math.prod(dims[:-1]), dims[-1]
-        draws = self.draw(
-            "normal", [max(rows, columns), min(rows, columns)], 0.0, 1.0, tf.as_dtype(dtype or tf.float32)
-        )
-        q, r = tf.linalg.qr(draws, full_matrices=False)
-        q = q * tf.sign(tf.linalg.diag_part(r))
-        return self.gain * tf.reshape(tf.linalg.matrix_transpose(q) if rows < columns else q, dims)
 
 
 def lecun_normal(seed: int | None = None) -> VarianceScaling:
@@ -79,8 +56,3 @@ def he_normal(seed: int | None = None) -> VarianceScaling:
 def he_uniform(seed: int | None = None) -> VarianceScaling:
     """Even, variance 2 / inputs."""
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
-
-
-def _dims(shape: Any) -> list[int]:
-    found: list[Any] = tf.TensorShape(shape).as_list()
-    return found

@@ -15,6 +15,7 @@ import numpy as np
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.ops.random_ops import set_seed
+from fastgraph.ops.random_states import generators
 
 __all__ = [
     "clear_session",
@@ -70,6 +71,19 @@ def set_random_seed(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002  (programs draw from it)
     set_seed(seed)
+
+
+def initializer_seed() -> int:
+    """Return a seed for an initializer without one: of the sequence that the global seed begins, else of `random`."""
+    return (generators.initializers or random).randint(1, 10**9)
+
+
+def op_seed(layer: Any) -> int | None:
+    """Return the seed of a layer's next random op: the layer's own, then one more each time; None without one."""
+    if layer.seed is None:
+        return None
+    layer._random_ops = getattr(layer, "_random_ops", -1) + 1
+    return layer.seed + layer._random_ops
 
 
 def get_uid(prefix: str = "") -> int:

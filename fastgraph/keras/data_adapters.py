@@ -6,6 +6,7 @@ Rule: a source yields tuples (x,), (x, y) or (x, y, sample_weight); it knows not
 from __future__ import annotations
 
 import itertools
+import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -14,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import backend
 from fastgraph.ops.creation import range_ as range_op
-from fastgraph.ops.random_ops import shuffle as shuffle_op
+from fastgraph.ops.random_ops import shuffled
+from fastgraph.ops.random_states import generators
 from fastgraph.state.variable import Variable
 
 #: How many bytes of shuffled rows are gathered at a time.
@@ -160,6 +163,7 @@ class Arrays(Source):
             batch_size = -(-self.rows // steps)
         self.batch_size = int(batch_size or 32)
         self.shuffle = bool(shuffle)
+        self._random = generators.first_of_graph()  # Keras shuffles in a dataset's function: the orders are the same
         self._steps_given = steps is not None
         super().__init__(steps if steps is not None else -(-self.rows // self.batch_size))
         if not self.rows:
@@ -175,7 +179,7 @@ class Arrays(Source):
         if not self.shuffle:
             yield from self._cut(self._leaves)
             return
-        order = np.asarray(shuffle_op(range_op(self.rows)))
+        order = np.asarray(shuffled(self._random, range_op(self.rows, dtype=int64), None))
         row = max(1, sum(leaf[:1].nbytes for leaf in self._leaves))
         block = self.batch_size * max(1, _BLOCK // (row * self.batch_size))
         pieces = [order[start : start + block] for start in range(0, self.rows, block)]
@@ -417,7 +421,9 @@ def _rows(leaf: Any) -> int:
 
 
 def _of_sequence(items: Any, shuffle: bool) -> Iterator[Any]:
-    order = np.asarray(shuffle_op(range_op(len(items)))) if shuffle else range(len(items))
+    order = list(range(len(items)))
+    if shuffle:
+        random.shuffle(order)
     for index in order:
-        yield items[int(index)]
+        yield items[index]
     items.on_epoch_end()

@@ -15,11 +15,15 @@ from fastgraph.api.namespaces import lookup
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64
 from fastgraph.core.conversion import SizeLike, TensorLike, convert_to_tensor
 from fastgraph.core.conversion import constant as constant_of
-from fastgraph.core.native.matmul import OneThread
 from fastgraph.core.tensor import Tensor, init_scope
 from fastgraph.keras import backend, identifiers
 from fastgraph.keras.identifiers import Identifier, config_of
 from fastgraph.ops import creation, random_ops, stateless_random
+from fastgraph.ops.elementwise import sign
+from fastgraph.ops.factorizations import qr
+from fastgraph.ops.matrix_diagonals import diag_part
+from fastgraph.ops.matrix_transposes import matrix_transpose
+from fastgraph.ops.movement import reshape
 
 __all__ = [
     "Constant",
@@ -170,18 +174,27 @@ class Identity(Initializer):
 
 
 class _Random(Initializer):
-    """Initializers that draw. Without a seed they take one from the sequence that tf.random.set_seed begins."""
+    """Initializers that draw by tf.random's stateless ops of the seed, so that each call gives the same numbers.
+
+    One without a seed takes its own at its first call, as Keras 2 does: see `backend.initializer_seed`.
+    """
 
     def __init__(self, seed: int | None = None) -> None:
         self.seed = seed
         self._drawn: int | None = seed
 
-    def generator(self) -> np.random.Generator:
-        """Return the source of the numbers: the same at each call."""
+    def draw(
+        self, kind: str, shape: SizeLike, first: float, second: float, dtype: DType, offset: Sequence[int] | None = None
+    ) -> Tensor:
+        """Return draws of the op of that name and its two parameters. offset: where in the whole a part begins."""
         if self._drawn is None:
-            with init_scope():
-                self._drawn = int(random_ops.uniform([], 0, 2**31, int64))
-        return np.random.Generator(np.random.Philox(self._drawn))
+            self._drawn = backend.initializer_seed()
+        op = getattr(stateless_random, f"stateless_{kind}")
+        with init_scope():  # what a weight begins with is no part of the graph that makes it
+            seed = convert_to_tensor([self._drawn, 0], int64)
+            seed = stateless_random.fold_in(seed, hash(tuple(offset))) if offset else seed
+            drawn: Tensor = op(shape, seed, first, second, dtype)
+        return drawn
 
     get_config = config_of("seed")
 
@@ -196,18 +209,16 @@ class RandomUniform(_Random):
 
     def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return draws."""
-        wanted, dims = _numeric(dtype), _dims(_part(shape, kwargs))
-        if wanted.is_integer:
-            drawn: Any = self.generator().integers(int(self.minval), int(self.maxval), dims)
-        else:
-            drawn = self.generator().uniform(self.minval, self.maxval, dims)
-        return _as(drawn, wanted)
+        wanted, part = _numeric(dtype), _part(shape, kwargs)
+        return self.draw("uniform", part, self.minval, self.maxval, wanted, kwargs.get("partition_offset"))
 
     get_config = config_of("minval maxval seed")
 
 
 class RandomNormal(_Random):
     """Normal with `mean` and `stddev`. Source: tf.keras.initializers.RandomNormal."""
+
+    KIND = "normal"
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
         super().__init__(seed)
@@ -216,15 +227,24 @@ class RandomNormal(_Random):
 
     def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return draws."""
-        return _as(self.generator().normal(self.mean, self.stddev, _dims(_part(shape, kwargs))), _floating(dtype))
+        wanted, part = _floating(dtype), _part(shape, kwargs)
+        return self.draw(self.KIND, part, self.mean, self.stddev, wanted, kwargs.get("partition_offset"))
 
     get_config = config_of("mean stddev seed")
+
+
+class TruncatedNormal(RandomNormal):
+    """Normal, but within two `stddev` of `mean`. Source: tf.keras.initializers.TruncatedNormal."""
+
+    KIND = "truncated_normal"
 
 
 class AsOps(_Random):
     """Draws of tf.random's ops: without a seed each call's own."""
 
-    def draw(self, kind: str, shape: SizeLike, first: float, second: float, dtype: DType) -> Tensor:
+    def draw(
+        self, kind: str, shape: SizeLike, first: float, second: float, dtype: DType, offset: Sequence[int] | None = None
+    ) -> Tensor:
         """Return draws of the op of that name and its two parameters."""
         if self.seed is None:
             return getattr(random_ops, kind)(shape, first, second, dtype)
@@ -234,27 +254,9 @@ class AsOps(_Random):
 class UniformDraws(AsOps, RandomUniform):
     """Even between minval and maxval, by the draws of tf.random.uniform. Source: tf.random_uniform_initializer."""
 
-    def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
-        """Return draws."""
-        return self.draw("uniform", _part(shape, kwargs), self.minval, self.maxval, _numeric(dtype))
-
 
 class NormalDraws(AsOps, RandomNormal):
     """Normal with `mean` and `stddev`, by the draws of tf.random.normal. Source: tf.random_normal_initializer."""
-
-    def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
-        """Return draws."""
-        return self.draw("normal", _part(shape, kwargs), self.mean, self.stddev, _floating(dtype))
-
-
-class TruncatedNormal(RandomNormal):
-    """Normal, but within two `stddev` of `mean`. Source: tf.keras.initializers.TruncatedNormal."""
-
-    def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
-        """Return draws."""
-        return _as(
-            self.mean + self.stddev * _truncated(self.generator(), _dims(_part(shape, kwargs))), _floating(dtype)
-        )
 
 
 class VarianceScaling(_Random):
@@ -292,15 +294,14 @@ class VarianceScaling(_Random):
 
     def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return draws."""
-        wanted, dims = _floating(dtype), _dims(_part(shape, kwargs))
+        wanted, part, offset = _floating(dtype), _part(shape, kwargs), kwargs.get("partition_offset")
         variance = self.variance(_dims(shape))  # of the whole, whose part this may be
-        source = self.generator()
         if self.distribution == "uniform":
             limit = math.sqrt(3.0 * variance)
-            return _as(source.uniform(-limit, limit, dims), wanted)
+            return self.draw("uniform", part, -limit, limit, wanted, offset)
         if self.distribution == "untruncated_normal":
-            return _as(source.normal(0.0, math.sqrt(variance), dims), wanted)
-        return _as(math.sqrt(variance) / TRUNCATED_STDDEV * _truncated(source, dims), wanted)
+            return self.draw("normal", part, 0.0, math.sqrt(variance), wanted, offset)
+        return self.draw("truncated_normal", part, 0.0, math.sqrt(variance) / TRUNCATED_STDDEV, wanted, offset)
 
     get_config = config_of("scale mode distribution seed")
 
@@ -369,11 +370,10 @@ class Orthogonal(_Random):
                 f"shape={dims} of rank {len(dims)}."
             )
         rows, columns = math.prod(dims[:-1]), dims[-1]
-        draws = self.generator().normal(size=(max(rows, columns), min(rows, columns)))
-        with OneThread():
-            q, r = np.linalg.qr(draws)
-        q = q * np.sign(np.diagonal(r))  # so that no direction is preferred
-        return _as(self.gain * (q.T if rows < columns else q).reshape(dims), wanted)
+        draws = self.draw("normal", (max(rows, columns), min(rows, columns)), 0.0, 1.0, wanted)
+        q, r = qr(draws)
+        q = q * sign(diag_part(r))  # so that no direction is preferred
+        return self.gain * reshape(matrix_transpose(q) if rows < columns else q, dims)
 
     get_config = config_of("gain seed")
 
@@ -458,14 +458,3 @@ def _floating(dtype: DTypeLike | None) -> DType:
     if not wanted.is_floating:
         raise ValueError(f"Expected floating point type, got {wanted!r}.")
     return wanted
-
-
-def _truncated(source: np.random.Generator, dims: tuple[int, ...]) -> Any:
-    drawn = source.standard_normal(dims)
-    while (outside := np.abs(drawn) > 2).any():
-        drawn[outside] = source.standard_normal(int(outside.sum()))
-    return drawn
-
-
-def _as(drawn: np.ndarray, dtype: DType) -> Tensor:
-    return convert_to_tensor(drawn.astype(dtype.as_numpy_dtype), dtype)

@@ -26,7 +26,6 @@ from fastgraph.keras.data_adapters import Examples, Source, source_of, unpacked
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.optimizers.base import Optimizer
 from fastgraph.staging.function import Function, functions_run_eagerly
-from fastgraph.staging.function_decorator import function
 
 _NOT_COMPILED = "You must compile your model before training/testing. Use `model.compile(optimizer, loss)`."
 #: Arguments of Keras 2 for threads and processes that make batches: one thread makes them here, if they take long.
@@ -198,11 +197,12 @@ class Trainer:
             method = getattr(self, name)
             if self._strategy is not None and self._strategy.num_replicas_in_sync > 1:
                 step = _on_replicas(method, self._strategy, kind)
-                step = step if eager else function(step, reduce_retracing=True)
+                step = step if eager else Function(step, reduce_retracing=True, one_stream=True)
                 method = step.__get__(self, type(self))
             elif not eager and not isinstance(method, Function):
                 own = getattr(method, "__func__", None) is getattr(type(self), name)  # a Function for each model
-                stated = function(getattr(type(self), name) if own else method, reduce_retracing=True)
+                python = getattr(type(self), name) if own else method
+                stated = Function(python, reduce_retracing=True, one_stream=True)
                 method = stated.__get__(self, type(self)) if own else stated
             made = steps[kind] = (eager, trainable), method
         taken: Callable[..., Any] = made[1]

@@ -251,6 +251,7 @@ class _Generators:
     def __init__(self) -> None:
         self.seed: int | None = None
         self.sequence = random.Random()  # the seeds of eager ops without one
+        self.initializers: random.Random | None = None  # those of Keras's initializers, which count as no ops
         self.seeded: dict[tuple[str, int], Cell] = {}
         # Cells of ops in Functions, with the seeds they begin with; they live as long as the Functions' graphs.
         self.traced: weakref.WeakKeyDictionary[Cell, tuple[int, int] | None] = weakref.WeakKeyDictionary()
@@ -340,6 +341,10 @@ class _Generators:
         """A generator of an op in a graph that begins with these seeds; with two zeros, as no one can foresee."""
         return Held(self._new_cell((first, second) if first or second else None))
 
+    def first_of_graph(self) -> Source:
+        """Return where the first random op of a graph of its own takes its numbers."""
+        return Held(self._new_cell(None if self.seed is None else (self.seed, 0)))
+
     def next_seeds(self) -> tuple[int, int] | None:
         """The seeds of an eager op without one of its own; None: ones that no one can foresee."""
         return None if self.seed is None else (self.seed, self.sequence.randint(0, _SPAN))
@@ -352,6 +357,7 @@ class _Generators:
         """Begin all sequences anew. The cells stay, so that Functions that hold them follow."""
         self.seed = seed
         self.sequence = random.Random(seed)
+        self.initializers = None if seed is None else random.Random(seed)
         for (_, own), cell in list(self.seeded.items()):
             set_state(cell, first_state(self.seeds(own)))
         for cell, seeds in list(self.traced.items()):

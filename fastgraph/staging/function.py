@@ -22,6 +22,7 @@ from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.base.type_specs import TypeSpec
 from fastgraph.core.conversion import is_sequence
+from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_state, init_scope
 from fastgraph.errors import InaccessibleTensorError
 from fastgraph.graph.differentiate import entering
@@ -121,6 +122,7 @@ class Function(MethodCall):
         experimental_attributes: Any = None,
         box_numbers: bool = False,
         lift_variables: bool = False,
+        one_stream: bool = False,
         target: Any = None,
     ) -> None:
         if not callable(python_function):
@@ -133,6 +135,8 @@ class Function(MethodCall):
         self._reduce_retracing = reduce_retracing
         self._box_numbers = box_numbers
         self._lift_variables = lift_variables
+        self._one_stream = one_stream  # random ops of each trace go on where those of the traces before stopped
+        self._generators: list[Cell] = []
         self._choice = implementation_selector.named(experimental_attributes)
         self._parameters = Parameters(python_function, self._name, target is not None, input_signature)
         self._target: Callable[[], Any] | None = target  # weak: the object whose method this is
@@ -155,6 +159,7 @@ class Function(MethodCall):
             "reduce_retracing": reduce_retracing,
             "box_numbers": box_numbers,
             "lift_variables": lift_variables,
+            "one_stream": one_stream,
             "experimental_attributes": experimental_attributes,
         }
         functools.update_wrapper(self, python_function, updated=())
@@ -471,7 +476,7 @@ class Function(MethodCall):
             trace.enclosing = state.trace
         try:
             with resting, entering(trace), variable_creator_scope(creator):
-                recursive_tracing.begin(trace)
+                recursive_tracing.begin(trace, self._generators)
                 result = self._call_traced(named)
                 self._check_unchanged(before, named)
                 structure = nesting.map_structure(lambda leaf: self._as_output(leaf), result)
@@ -489,6 +494,8 @@ class Function(MethodCall):
             initial_values.end()
         trace.finish(outputs)
         trace.enclosing = None
+        if self._one_stream:
+            self._generators += [cell for cell in trace.generators if cell not in self._generators]
         self._n_traces += 1
         described = cache_keys.described(arguments, shapes, specs)
         parameters = self._parameters.flat(described)

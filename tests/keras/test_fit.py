@@ -81,6 +81,27 @@ def test_a_seed_makes_training_repeat_itself() -> None:
     assert run() == run()
 
 
+def test_a_seed_makes_the_training_of_keras_2() -> None:
+    x = np.sin(np.arange(48, dtype=np.float32)).reshape(12, 4)
+    keras.utils.set_random_seed(42)
+    noisy = [layers.Dropout(0.3), layers.GaussianNoise(0.1)]
+    model = keras.Sequential([layers.Dense(5, activation="relu"), *noisy, layers.Dense(1)])
+    model.compile("adam", "mse")
+    losses = model.fit(x, x[:, :1], epochs=3, batch_size=5, verbose=0).history["loss"]
+    np.testing.assert_allclose(losses, [0.38609, 0.39484, 0.40687], atol=2e-5)  # Keras 2's, as TensorFlow trains it
+
+
+def test_a_layer_with_a_seed_draws_others_each_time() -> None:
+    layer = layers.Dropout(0.5, seed=5)
+    drawn = []
+    for each in range(2):
+        fg.random.set_seed(3)
+        drawn.append(layer(fg.ones((1, 64)), training=True).numpy())
+        fg.random.set_seed(3)
+        np.testing.assert_array_equal(drawn[-1], fg.nn.dropout(fg.ones((1, 64)), 0.5, seed=5 + each).numpy())
+    assert (drawn[0] != drawn[1]).any()
+
+
 def test_rows_are_shuffled_together_and_all_of_them(random: np.random.Generator, monkeypatch: Any) -> None:
     monkeypatch.setattr(data_adapters, "_BLOCK", 400)  # so that there are several blocks
     x = random.standard_normal((101, 5)).astype("float32")

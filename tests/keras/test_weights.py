@@ -82,6 +82,36 @@ def test_random_initializers(name: str) -> None:
         (initializers.HeNormal() if name == "random_uniform" else initializer)((2,), "int32")
 
 
+#: What Keras 2 draws of seed 3, f[2, 2].
+DRAWN = {
+    "RandomUniform": [-0.03041, 0.04393, 0.00323, 0.0341], "RandomNormal": [-0.03358, 0.0838, -0.04721, 0.0304],
+    "TruncatedNormal": [-0.03358, 0.0838, -0.04721, 0.0304], "GlorotUniform": [-0.74486, 1.07617, 0.07906, 0.83538],
+    "HeNormal": [-0.76349, 1.90541, -1.07346, 0.69113], "Orthogonal": [-0.57959, 0.81491, -0.81491, -0.57959],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_seeded_weights_are_those_of_keras(name: str) -> None:
+    values = getattr(initializers, name)(seed=3)((2, 2)).numpy()
+    np.testing.assert_allclose(values.ravel(), DRAWN[name], atol=1e-5)
+
+
+def test_parts_of_weights_are_those_of_keras() -> None:
+    part = initializers.RandomUniform(seed=4)((4,), partition_shape=(2,), partition_offset=(2,))
+    np.testing.assert_allclose(part.numpy(), [0.0456291, -0.03190595], rtol=1e-5)
+    np.testing.assert_array_equal(initializers.RandomUniform(0, 9, seed=4)((4,), fg.int32).numpy(), [6, 1, 8, 8])
+
+
+def test_weights_count_as_no_random_ops() -> None:
+    drawn = []
+    for build in (False, True):
+        fg.random.set_seed(5)
+        if build:
+            layers.Dense(3).build((None, 3))
+        drawn.append(fg.random.normal((2,)).numpy())
+    np.testing.assert_array_equal(*drawn)
+
+
 def test_seed_of_all_random_numbers() -> None:
     drawn = []
     for _ in range(2):

@@ -348,7 +348,7 @@ class Dropout(Layer):
         if noise is not None:
             own = shape(inputs)
             noise = [own[i] if n is None else n for i, n in enumerate(noise)]
-        return dropout(inputs, rate=self.rate, noise_shape=noise, seed=self.seed)
+        return dropout(inputs, rate=self.rate, noise_shape=noise, seed=backend.op_seed(self))
 
 
 class Lambda(Layer):

@@ -10,7 +10,7 @@ from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.tensor import Tensor
 from fastgraph.graph.control_flow import cond
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
-from fastgraph.keras import activations
+from fastgraph.keras import activations, backend
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training
@@ -53,7 +53,7 @@ class GaussianNoise(_Noise):
         self._take(locals())
 
     def _noisy(self, inputs: Any) -> Any:
-        return inputs + normal(shape(inputs), stddev=self.stddev, dtype=inputs.dtype, seed=self.seed)
+        return inputs + normal(shape(inputs), stddev=self.stddev, dtype=inputs.dtype, seed=backend.op_seed(self))
 
 
 class GaussianDropout(_Noise):
@@ -66,7 +66,7 @@ class GaussianDropout(_Noise):
         if not 0 < self.rate < 1:
             return inputs
         deviation = math.sqrt(self.rate / (1.0 - self.rate))
-        return inputs * normal(shape(inputs), 1.0, deviation, inputs.dtype, seed=self.seed)
+        return inputs * normal(shape(inputs), 1.0, deviation, inputs.dtype, seed=backend.op_seed(self))
 
 
 class SpatialDropout2D(Dropout):

@@ -145,8 +145,12 @@ def alike(function: object, key: object) -> Any:
     return None
 
 
-def begin(trace: GraphTrace) -> None:
-    """Let a new pass capture first what the pass before has captured: its calls pass this on, random ops take it."""
+def begin(trace: GraphTrace, generators: Sequence[Cell]) -> None:
+    """Let a new pass capture first what the pass before has captured: its calls pass this on, random ops take it.
+
+    generators: cells of earlier traces of the Function that random ops take likewise.
+    """
+    trace.spare_generators += generators
     if _tracing.all:
         for held in _tracing.all[-1].captured:
             capture = held() if isinstance(held, weakref.ref) else held
