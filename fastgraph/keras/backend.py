@@ -9,6 +9,7 @@ import itertools
 import random
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,18 @@ def get_uid(prefix: str = "") -> int:
 def reset_uids() -> None:
     """Begin all counts of `get_uid` anew."""
     _counts.clear()
+
+
+@contextmanager
+def counting_anew() -> Iterator[None]:
+    """A context with counts of its own: what is made in it has the first names."""
+    before = dict(_counts)
+    _counts.clear()
+    try:
+        yield
+    finally:
+        _counts.clear()
+        _counts.update(before)
 
 
 def clear_session() -> None:

@@ -12,7 +12,7 @@ from fastgraph.core import replicas
 from fastgraph.core.base import nesting
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
-from fastgraph.keras import losses, metrics
+from fastgraph.keras import backend, losses, metrics
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.ops.elementwise import cast, multiply
 from fastgraph.ops.movement import expand_dims, shape
@@ -179,8 +179,9 @@ class CompiledMetrics:
 
     def _build(self, targets: list[Any], y_pred: Any, outputs: Outputs) -> Outputs:
         predictions = outputs.tensors(y_pred)
-        self._plain = self._of_outputs(self._given, targets, predictions, outputs)
-        self._weighted = self._of_outputs(self._given_weighted, targets, predictions, outputs)
+        with backend.counting_anew():  # "AUC" is `auc` in each model, as programs read it from their history
+            self._plain = self._of_outputs(self._given, targets, predictions, outputs)
+            self._weighted = self._of_outputs(self._given_weighted, targets, predictions, outputs)
         taken = {metric._name for row in self._plain for metric in row}
         for metric in (metric for row in self._weighted for metric in row if metric._name in taken):
             metric._name = f"weighted_{metric._name}"

@@ -91,6 +91,14 @@ def test_a_seed_makes_the_training_of_keras_2() -> None:
     np.testing.assert_allclose(losses, [0.38609, 0.39484, 0.40687], atol=2e-5)  # Keras 2's, as TensorFlow trains it
 
 
+def test_metrics_named_by_strings_have_the_same_names_in_each_model() -> None:
+    for _ in range(2):
+        model = keras.Sequential([layers.Dense(1, activation="sigmoid")])
+        model.compile("sgd", "mse", metrics=["AUC", keras.metrics.Precision(name="p")], weighted_metrics=["AUC"])
+        history = model.fit(X, (Y > 0).astype("float32"), verbose=0).history
+        assert list(history) == ["loss", "auc", "p", "auc_1"]
+
+
 def test_a_layer_with_a_seed_draws_others_each_time() -> None:
     layer = layers.Dropout(0.5, seed=5)
     drawn = []
