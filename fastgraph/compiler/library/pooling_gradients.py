@@ -74,7 +74,7 @@ class _Source:
         self.lines.extend("    " * self.depth + line for line in lines)
 
     def begin(self, head: str) -> None:
-        """What follows lies in the block under this line."""
+        """Open the block under this line."""
         self.put(head)
         self.depth += 1
 
@@ -95,7 +95,7 @@ class _Source:
     def sizes(self) -> dict[str, Size]:
         """Numbers of run time, so that a network has few such kernels: strides, padding (-1: half of what is missing),
         and windows that are not written out."""
-        found = {}
+        found: dict[str, Size] = {}
         for k in self.axes:
             same = isinstance(self.padding, str)
             known = (0 if self.padding == "VALID" else -1) if same else self.padding[k][0]
@@ -194,7 +194,7 @@ class _Source:
         self.depth -= 1
 
     def _write_any_window(self) -> None:
-        """What of a window lies inside, by loops over its elements."""
+        """The part of a window that lies inside, by loops over its elements."""
         first, first_tap = self.here, self.tap
         for k in self.axes:
             first, first_tap = first.replace(f"r{k}", f"t{k}"), first_tap.replace(f"r{k}", f"t{k}")

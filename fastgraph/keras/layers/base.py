@@ -139,7 +139,8 @@ class Layer(Arguments, Module):
 
     def _weight(self, name: str, shape: ShapeLike, kind: str = "") -> Variable:
         """A new weight, with the initializer, regularizer and constraint that are attributes named after it."""
-        given = {of: getattr(self, f"{kind or name}_{of}", None) for of in ("initializer", "regularizer", "constraint")}
+        parts = ("initializer", "regularizer", "constraint")
+        given: dict[str, Any] = {part: getattr(self, f"{kind or name}_{part}", None) for part in parts}
         return self.add_weight(name, shape, **given)
 
     # For subclasses to define.

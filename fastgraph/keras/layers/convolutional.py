@@ -358,8 +358,8 @@ class SeparableConv2D(_Convolution):
     def _make_kernels(self, channels: int) -> None:
         shape = [*self.kernel_size, channels, self.depth_multiplier]
         self.depthwise_kernel = self._weight("depthwise_kernel", shape, "kernel")
-        shape = [*[1] * self.rank, channels * self.depth_multiplier, self.filters]
-        self.pointwise_kernel = self._weight("pointwise_kernel", shape, "pointwise")
+        wide = channels * self.depth_multiplier
+        self.pointwise_kernel = self._weight("pointwise_kernel", [*[1] * self.rank, wide, self.filters], "pointwise")
 
     def convolve(self, inputs: Tensor) -> Any:
         """Return the two convolutions of the inputs."""
