@@ -9,6 +9,7 @@ compile n files at once (default: one per CPU).
 from __future__ import annotations
 
 import os
+import platform
 import re
 import runpy
 import shlex
@@ -28,6 +29,9 @@ DEBUG = os.environ.get("FASTGRAPH_CYTHON_DEBUG", "0") not in ("", "0")
 SANITIZE = os.environ.get("FASTGRAPH_SANITIZE", "")
 GUARD = os.environ.get("FASTGRAPH_GUARD", "0") not in ("", "0")
 BUILD = Path("build") / ("cython-debug" if DEBUG else "cython")
+#: What Cython would write into every extension (its functions' class, errors, imports): one for all of them. Typed
+#: memoryviews are left out: their hundred kilobytes serve what `Py_buffer` does as well.
+SHARED = "fastgraph.core.native.cython_parts"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 DIRECTIVES = {
@@ -61,7 +65,12 @@ if sys.platform == "linux" and not DEBUG and not SANITIZE:
     # Names of functions and how to unwind them are a fifth of the extensions, for debuggers only: C raises nothing.
     # The build's number is a few bytes of each.
     LINK_ARGS += ["-s", "-Wl,-z,noseparate-code", "-Wl,--build-id=none"]
+    LIBC, VERSION = platform.libc_ver()
+    if LIBC == "glibc" and tuple(map(int, VERSION.split(".")[:2])) >= (2, 36):  # older ones cannot load such
+        LINK_ARGS += ["-Wl,-z,pack-relative-relocs"]
     COMPILE_ARGS += ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fvect-cost-model=dynamic"]
+    # What Cython calls unlikely is an error: out of the way, and small.
+    COMPILE_ARGS += ["--param=builtin-expect-probability=100"]
 if GUARD:
     COMPILE_ARGS += ["-DFASTGRAPH_GUARD"]
 if SANITIZE:
@@ -117,7 +126,7 @@ def headers_of(source: Path) -> list[str]:
 
 
 def extensions() -> list[Extension]:
-    """Return one extension per .pyx file."""
+    """Return one extension per .pyx file, and the one that they share."""
     import numpy
     from Cython.Build import cythonize
 
@@ -146,7 +155,13 @@ def extensions() -> list[Extension]:
         )
     if not found:
         return []
-    return cythonize(found, build_dir=str(BUILD), compiler_directives=DIRECTIVES, quiet=True)
+    # `cythonize` writes the source of the shared one itself.
+    place = SHARED.replace(".", "/") + ".c"
+    found.append(Extension(SHARED, [place], extra_compile_args=COMPILE_ARGS, extra_link_args=LINK_ARGS))
+    return cythonize(
+        found, build_dir=str(BUILD), compiler_directives=DIRECTIVES, quiet=True,
+        shared_utility_qualified_name=SHARED, shared_utility_features_disabled=["MemoryView"],
+    )  # fmt: skip
 
 
 class BuildExtensions(build_ext):

@@ -35,10 +35,6 @@ def _op(name: str) -> Function:
     return lambda *values: getattr(ops, name)(*values)
 
 
-def _inexact(x: Tensor) -> bool:
-    return x.dtype.is_floating or x.dtype.is_complex
-
-
 def _whole(name: str) -> Function:
     """A function that rounds: integers and bools stay as they are, of complex numbers both parts are rounded."""
 

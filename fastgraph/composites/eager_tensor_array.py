@@ -182,12 +182,7 @@ class TensorArray:
                 None,
                 f"Tried to write to index {place} but array is not resizeable and size is: {len(self._entries)} ",
             )
-        entry = value if isinstance(value, Tensor) else convert_to_tensor(value, self._dtype)
-        if entry.dtype is not self._dtype:
-            raise invalid(
-                f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype {entry.dtype.name} "
-            )
-        self._expect(entry.aval.shape)
+        entry = self._checked_entry(value)
         self._entries += _unwritten(place + 1 - len(self._entries))
         self._entries[place] = entry
         return self
@@ -334,6 +329,16 @@ class TensorArray:
                 f"value's shape is: {whole.shape.as_list()} "
             )
         return split(whole, sizes) if sizes else []
+
+    def _checked_entry(self, value: TensorLike) -> Tensor:
+        """Return `value` as an entry. Raises InvalidArgumentError for another dtype, ValueError for another shape."""
+        entry = value if isinstance(value, Tensor) else convert_to_tensor(value, self._dtype)
+        if entry.dtype is not self._dtype:
+            raise invalid(
+                f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype {entry.dtype.name} "
+            )
+        self._expect(entry.aval.shape)
+        return entry
 
     def _replace(self, parts: list[Any]) -> None:
         for part in parts:

@@ -22,7 +22,7 @@ from fastgraph.composites.tensor_list_shape import ListShape, reaches
 from fastgraph.core.base.dtype import DType, int32
 from fastgraph.core.base.nesting import flatten
 from fastgraph.core.base.shapes import Shape, TensorShape, as_dims, common_shape, compatible, dims_text
-from fastgraph.core.conversion import TensorLike, convert_to_tensor
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.comparison import equal, greater, invert, logical_or
@@ -210,12 +210,7 @@ class TracedTensorArray(TensorArray):
         the graph runs, for an index that is not there.
         """
         at = _integer(index, "index")
-        entry = value if isinstance(value, Tensor) else convert_to_tensor(value, self._dtype)
-        if entry.dtype is not self._dtype:
-            raise invalid(
-                f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype {entry.dtype.name} "
-            )
-        self._expect(entry.aval.shape)
+        entry = self._checked_entry(value)
         made = self._copy()
         made._unused = None if _is_scratch(current_trace()) else (current_trace(), user_place())
         place = self._known(at)

@@ -397,13 +397,19 @@ def copy(graph: Graph, name: str | None = None) -> tuple[Graph, dict[Value, Valu
     result._names = dict(graph._names)
     mapping: dict[Value, Value] = {}
     for node in graph.nodes:
-        inputs = tuple([mapping[value] for value in node.inputs])
-        avals = tuple([value.aval for value in node.outputs])
-        new = Node(node.op, inputs, node.attrs, avals, node.name, node.source, node.device)
-        result.nodes.append(new)
-        mapping.update(zip(node.outputs, new.outputs, strict=True))
+        copy_node(node, result, mapping)
     result.with_ends_of(graph, mapping)
     return result, mapping
+
+
+def copy_node(node: Node, into: Graph, mapping: dict[Value, Value]) -> Node:
+    """Append a copy of a node of another graph, under its own name; `mapping` leads from that graph's values."""
+    inputs = tuple([mapping[value] for value in node.inputs])
+    avals = tuple([value.aval for value in node.outputs])
+    new = Node(node.op, inputs, node.attrs, avals, node.name, node.source, node.device)
+    into.nodes.append(new)
+    mapping.update(zip(node.outputs, new.outputs, strict=True))
+    return new
 
 
 def splice(graph: Graph, into: Graph, arguments: Sequence[Value], *, prefix: str = "") -> list[Value]:

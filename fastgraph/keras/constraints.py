@@ -141,22 +141,10 @@ class RadialConstraint(Constraint):
         return gather_nd(w, np.stack([np.maximum(source, 0)] * 2, -1).astype("int32"))
 
 
-max_norm = MaxNorm
-non_neg = NonNeg
-unit_norm = UnitNorm
-min_max_norm = MinMaxNorm
-radial_constraint = RadialConstraint
+_KINDS = (MaxNorm, NonNeg, UnitNorm, MinMaxNorm, RadialConstraint)
+max_norm, non_neg, unit_norm, min_max_norm, radial_constraint = _KINDS
 _TABLE: dict[str, Any] = {
-    "max_norm": MaxNorm,
-    "non_neg": NonNeg,
-    "unit_norm": UnitNorm,
-    "min_max_norm": MinMaxNorm,
-    "radial_constraint": RadialConstraint,
-    "radialconstraint": RadialConstraint,
-    "maxnorm": MaxNorm,
-    "nonneg": NonNeg,
-    "unitnorm": UnitNorm,
-    "minmaxnorm": MinMaxNorm,
+    name: kind for kind in _KINDS for name in (backend.snake_case(kind.__name__), kind.__name__.lower())
 }
 
 

@@ -422,14 +422,12 @@ orthogonal, variance_scaling = Orthogonal, VarianceScaling
 glorot_normal, glorot_uniform, he_normal, he_uniform = GlorotNormal, GlorotUniform, HeNormal, HeUniform
 lecun_normal, lecun_uniform = LecunNormal, LecunUniform
 
+_KINDS = (
+    Constant, Identity, Ones, Orthogonal, Zeros, RandomNormal, RandomUniform, TruncatedNormal, VarianceScaling,
+    GlorotNormal, GlorotUniform, HeNormal, HeUniform, LecunNormal, LecunUniform,
+)  # fmt: skip
 _TABLE: dict[str, Any] = {
-    **{backend.snake_case(kind.__name__): kind for kind in (Constant, Identity, Ones, Orthogonal, Zeros)},
-    **{
-        backend.snake_case(kind.__name__): kind
-        for kind in (RandomNormal, RandomUniform, TruncatedNormal, VarianceScaling)
-    },
-    **{backend.snake_case(kind.__name__): kind for kind in (GlorotNormal, GlorotUniform, HeNormal, HeUniform)},
-    **{backend.snake_case(kind.__name__): kind for kind in (LecunNormal, LecunUniform)},
+    **{backend.snake_case(kind.__name__): kind for kind in _KINDS},
     "one": Ones,
     "zero": Zeros,
     "normal": RandomNormal,

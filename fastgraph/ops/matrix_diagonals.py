@@ -7,7 +7,7 @@ at its right, those below at its left).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -36,6 +36,7 @@ from fastgraph.ops.families import (
     Builder,
     Dims,
     Node,
+    Operand,
     Scalar,
     invalid,
     misuse,
@@ -133,9 +134,9 @@ def _diag_shape(shape: Dims, k: Span, rows: int, columns: int) -> Dims:
     return (*shape[: -1 - several], *size)
 
 
-def _lower_diag(b: Builder, node: Node) -> list[Any]:
-    diagonal, padding, out = b.input(0), b.input(1), b.output(0)
-    k, align = node.attrs["k"], node.attrs["align"]
+def _lower_between(b: Builder, node: Node, diagonal: Operand, outside: Callable[[Sequence[Any]], Any]) -> list[Any]:
+    """Matrices with diagonals k[0] to k[1], and what `outside` gives for an index elsewhere."""
+    k, align, out = node.attrs["k"], node.attrs["align"], b.output(0)
 
     def element(index: Sequence[Any]) -> Any:
         i, j = index[-2:]
@@ -143,10 +144,14 @@ def _lower_diag(b: Builder, node: Node) -> list[Any]:
         begin, _ = _place(b, d, k, align, out.shape[-2], out.shape[-1], diagonal.shape[-1])
         at = b.op("min", i, j) + begin
         where = (*index[:-2], at) if k[0] == k[1] else (*index[:-2], b.const(k[1], "int64") - d, at)
-        inside = (d >= k[0]) & (d <= k[1])
-        return b.select(inside, diagonal.at(where), padding.at(()))
+        return b.select((d >= k[0]) & (d <= k[1]), diagonal.at(where), outside(index))
 
     return [element]
+
+
+def _lower_diag(b: Builder, node: Node) -> list[Any]:
+    padding = b.input(1)
+    return _lower_between(b, node, b.input(0), lambda index: padding.at(()))
 
 
 def _diag_samples() -> list[Any]:
@@ -302,18 +307,7 @@ def _set_shape(shape: Dims, diagonal: Dims, k: Span) -> Dims:
 
 
 def _lower_set(b: Builder, node: Node) -> list[Any]:
-    x, diagonal = b.input(0), b.input(1)
-    k, align = node.attrs["k"], node.attrs["align"]
-
-    def element(index: Sequence[Any]) -> Any:
-        i, j = index[-2:]
-        d = j - i
-        begin, _ = _place(b, d, k, align, x.shape[-2], x.shape[-1], diagonal.shape[-1])
-        at = b.op("min", i, j) + begin
-        where = (*index[:-2], at) if k[0] == k[1] else (*index[:-2], b.const(k[1], "int64") - d, at)
-        return b.select((d >= k[0]) & (d <= k[1]), diagonal.at(where), x.at(index))
-
-    return [element]
+    return _lower_between(b, node, b.input(1), b.input(0).at)
 
 
 def _set_samples() -> list[Any]:

@@ -18,13 +18,14 @@ cdef extern from "records/field_scan.h" nogil:
 cdef dict _NUMBERS = {"float32": FG_F32, "float64": FG_F64, "int32": FG_I32, "int64": FG_I64}
 
 
-def rows(source not None, int64_t at, int64_t most, const int32_t[::1] places not None, int64_t columns,
-         int64_t enough, int delimiter, bint quoted, bint last):
+def rows(source not None, int64_t at, int64_t most, places not None, int64_t columns, int64_t enough, int delimiter,
+         bint quoted, bint last):
     """Find where the fields of rows lie: in a block of a file from `at` on, `most` at most; of a list, each a row.
 
-    places: the column of each field, -1 of none. enough: how many fields with columns, or behind the last place, a row
-    must have; ~n: n or more. Returns (Slices, a row for each column; how many rows; where the next begins; what is
-    wrong with the row behind them, 0: nothing, -1: how many fields; how many it has; where the one behind it begins).
+    places: the column of each field, i32[k], -1 of none. enough: how many fields with columns, or behind the last
+    place, a row must have; ~n: n or more. Returns (Slices, a row for each column; how many rows; where the next begins;
+    what is wrong with the row behind them, 0: nothing, -1: how many fields; how many it has; where the one behind it
+    begins).
     """
     cdef bint lines = type(source) is bytes
     cdef list records = [source] if lines else source
@@ -32,21 +33,24 @@ def rows(source not None, int64_t at, int64_t most, const int32_t[::1] places no
     for each in records:
         if type(each) is not bytes:
             raise TypeError(f"bytes are wanted, not {type(each).__name__}")
-    for i in range(places.shape[0]):
-        if places[i] >= columns:
-            raise ValueError(f"there is no column {places[i]}")
+    if places.dtype != np.int32:
+        raise TypeError(f"places are of int32, not {places.dtype}")
+    cdef bytes numbers = places.tobytes()  # a typed memoryview's machinery would be half of this extension
+    cdef fg_rows how
+    how.places, how.n = <const int32_t*> PyBytes_AS_STRING(numbers), PyBytes_GET_SIZE(numbers) // sizeof(int32_t)
+    for i in range(how.n):
+        if how.places[i] >= columns:
+            raise ValueError(f"there is no column {how.places[i]}")
     if columns < 0 or most < 0 or (lines and not 0 <= at <= len(source)):
         raise ValueError("columns, rows and the place where they begin are within what is given")
     cdef Slices given = Slices(1, len(records), records), found = Slices(columns, total, records)
     for i in range(given.n):
         given.at[i].p, given.at[i].n = <const uint8_t*> PyBytes_AS_STRING(records[i]), PyBytes_GET_SIZE(records[i])
-    cdef fg_rows how
     cdef int wrong = 0
     cdef const uint8_t* base = given.at[0].p if given.n else NULL
     cdef const uint8_t* p = base + at if lines else NULL
     cdef const uint8_t* end = base + given.at[0].n if lines else NULL
     cdef const uint8_t* after = p
-    how.places, how.n = &places[0] if places.shape[0] else NULL, places.shape[0]
     how.delimiter, how.quoted, how.lines, how.last = delimiter, quoted, lines, last
     with nogil:
         while n < total:

@@ -17,7 +17,7 @@ from fastgraph.core.base.dtype import DType
 from fastgraph.core.tensor import EagerTensor, run
 from fastgraph.errors import OpError
 from fastgraph.graph import ir
-from fastgraph.graph.ir import Graph, Node, SourceLine, Value
+from fastgraph.graph.ir import Graph, Node, SourceLine, Value, copy_node
 from fastgraph.graph.passes import prune as pruning
 from fastgraph.graph.passes.independent_effects import Inlining, counted_first, takes_elements
 from fastgraph.graph.passes.iteration_sums import shape_of_rows, sum_at_once
@@ -507,11 +507,7 @@ def _bound(graph: Graph, held: dict[Value, Any]) -> Graph:
     mapping: dict[Value, Value] = {}
     constants: list[tuple[Value, Value]] = []
     for node in graph.nodes:
-        inputs = tuple([mapping[value] for value in node.inputs])
-        avals = tuple([value.aval for value in node.outputs])
-        new = Node(node.op, inputs, node.attrs, avals, node.name, node.source, node.device)
-        result.nodes.append(new)
-        mapping.update(zip(node.outputs, new.outputs, strict=True))
+        new = copy_node(node, result, mapping)
         if node.outputs and node.outputs[0] in held:
             const = result.add(CONST, (), {"value": held[node.outputs[0]]}, source=node.source)
             constants.append((node.outputs[0], new.outputs[0]))

@@ -139,9 +139,9 @@ class Layer(Arguments, Module):
 
     def _weight(self, name: str, shape: ShapeLike, kind: str = "") -> Variable:
         """A new weight, with the initializer, regularizer and constraint that are attributes named after it."""
-        own = (getattr(self, f"{kind or name}_{what}", None) for what in ("initializer", "regularizer", "constraint"))
-        initializer, regularizer, constraint = own
-        return self.add_weight(name, shape, None, initializer, regularizer, constraint=constraint)
+        parts = ("initializer", "regularizer", "constraint")
+        given: dict[str, Any] = {part: getattr(self, f"{kind or name}_{part}", None) for part in parts}
+        return self.add_weight(name, shape, **given)
 
     # For subclasses to define.
 

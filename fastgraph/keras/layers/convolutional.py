@@ -88,12 +88,7 @@ class _Convolution(Layer):
             )
         self._check_extents(dims)
         self._make_kernels(channels)
-        self.bias = None
-        if self.use_bias:
-            self.bias = self.add_weight(
-                "bias", [self._n_outputs(channels)], initializer=self.bias_initializer,
-                regularizer=self.bias_regularizer, constraint=self.bias_constraint,
-            )  # fmt: skip
+        self.bias = self._weight("bias", [self._n_outputs(channels)]) if self.use_bias else None
         self.input_spec = self._spec(channels)
         self.built = True
 
@@ -114,11 +109,7 @@ class _Convolution(Layer):
         return self.filters
 
     def _make_kernels(self, channels: int) -> None:
-        self.kernel = self.add_weight(
-            "kernel", [*self.kernel_size, channels // self.groups, self.filters],
-            initializer=self.kernel_initializer, regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
-        )  # fmt: skip
+        self.kernel = self._weight("kernel", [*self.kernel_size, channels // self.groups, self.filters])
 
     def call(self, inputs: Tensor) -> Any:
         """Return the layer's output."""
@@ -239,10 +230,7 @@ class _Transposed(_Convolution):
         """Any length will do."""
 
     def _make_kernels(self, channels: int) -> None:
-        self.kernel = self.add_weight(
-            "kernel", [*self.kernel_size, self.filters, channels], initializer=self.kernel_initializer,
-            regularizer=self.kernel_regularizer, constraint=self.kernel_constraint,
-        )  # fmt: skip
+        self.kernel = self._weight("kernel", [*self.kernel_size, self.filters, channels])
 
     def convolve(self, inputs: Tensor) -> Any:
         """Return the transposed convolution of the inputs."""
@@ -325,11 +313,8 @@ class DepthwiseConv2D(_Convolution):
         return channels * self.depth_multiplier
 
     def _make_kernels(self, channels: int) -> None:
-        self.depthwise_kernel = self.add_weight(
-            "depthwise_kernel", [*self.kernel_size, channels, self.depth_multiplier],
-            initializer=self.kernel_initializer, regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
-        )  # fmt: skip
+        shape = [*self.kernel_size, channels, self.depth_multiplier]
+        self.depthwise_kernel = self._weight("depthwise_kernel", shape, "kernel")
 
     def convolve(self, inputs: Tensor) -> Any:
         """Return the convolution of each channel."""
@@ -371,16 +356,10 @@ class SeparableConv2D(_Convolution):
         self.pointwise_constraint = constraints.get(pointwise_constraint)
 
     def _make_kernels(self, channels: int) -> None:
-        n = channels * self.depth_multiplier
-        self.depthwise_kernel = self.add_weight(
-            "depthwise_kernel", [*self.kernel_size, channels, self.depth_multiplier],
-            initializer=self.kernel_initializer, regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
-        )  # fmt: skip
-        self.pointwise_kernel = self.add_weight(
-            "pointwise_kernel", [*[1] * self.rank, n, self.filters], initializer=self.pointwise_initializer,
-            regularizer=self.pointwise_regularizer, constraint=self.pointwise_constraint,
-        )  # fmt: skip
+        shape = [*self.kernel_size, channels, self.depth_multiplier]
+        self.depthwise_kernel = self._weight("depthwise_kernel", shape, "kernel")
+        wide = channels * self.depth_multiplier
+        self.pointwise_kernel = self._weight("pointwise_kernel", [*[1] * self.rank, wide, self.filters], "pointwise")
 
     def convolve(self, inputs: Tensor) -> Any:
         """Return the two convolutions of the inputs."""

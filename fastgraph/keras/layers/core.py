@@ -96,16 +96,8 @@ class Dense(Layer):
                 f"received: {input_shape}"
             )
         self.input_spec = InputSpec(min_ndim=2, axes={-1: n})
-        self.kernel = self.add_weight(
-            "kernel", [n, self.units], initializer=self.kernel_initializer, regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
-        )  # fmt: skip
-        self.bias = None
-        if self.use_bias:
-            self.bias = self.add_weight(
-                "bias", [self.units], initializer=self.bias_initializer, regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-            )  # fmt: skip
+        self.kernel = self._weight("kernel", [n, self.units])
+        self.bias = self._weight("bias", [self.units]) if self.use_bias else None
         self.built = True
 
     def call(self, inputs: Tensor) -> Any:
@@ -145,10 +137,7 @@ class Embedding(Layer):
 
     def build(self, input_shape: ShapeLike = None) -> None:
         """Make the table."""
-        self.embeddings = self.add_weight(
-            "embeddings", [self.input_dim, self.output_dim], initializer=self.embeddings_initializer,
-            regularizer=self.embeddings_regularizer, constraint=self.embeddings_constraint,
-        )  # fmt: skip
+        self.embeddings = self._weight("embeddings", [self.input_dim, self.output_dim])
         self.built = True
 
     def call(self, inputs: Tensor) -> Any:

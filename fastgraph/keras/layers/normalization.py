@@ -66,17 +66,8 @@ class _Normalization(Layer):
         return axes
 
     def _make_scale(self, lengths: Sequence[int]) -> None:
-        self.gamma = self.beta = None
-        if self.scale:
-            self.gamma = self.add_weight(
-                "gamma", lengths, initializer=self.gamma_initializer, regularizer=self.gamma_regularizer,
-                constraint=self.gamma_constraint,
-            )  # fmt: skip
-        if self.center:
-            self.beta = self.add_weight(
-                "beta", lengths, initializer=self.beta_initializer, regularizer=self.beta_regularizer,
-                constraint=self.beta_constraint,
-            )  # fmt: skip
+        self.gamma = self._weight("gamma", lengths) if self.scale else None
+        self.beta = self._weight("beta", lengths) if self.center else None
 
     def _normalized(self, inputs: Tensor, mean: Tensor, variance: Tensor, dims: Sequence[int]) -> Any:
         """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta; `dims`: the weights' shape beside the inputs."""

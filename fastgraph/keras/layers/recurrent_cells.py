@@ -69,12 +69,8 @@ class Cell(Layer):
                 f"The last dimension of the inputs to {type(self).__name__} should be defined. Found None."
             )
         width = self.GATES * self.units
-        for name, dims in (("kernel", [n, width]), ("recurrent_kernel", [self.units, width])):
-            part = name.removesuffix("_kernel")
-            setattr(self, name, self.add_weight(
-                name, dims, initializer=getattr(self, f"{part}_initializer"),
-                regularizer=getattr(self, f"{part}_regularizer"), constraint=getattr(self, f"{part}_constraint"),
-            ))  # fmt: skip
+        self.kernel = self._weight("kernel", [n, width])
+        self.recurrent_kernel = self._weight("recurrent_kernel", [self.units, width], "recurrent")
         self.bias = None
         if self.use_bias:
             self.bias = self.add_weight(
