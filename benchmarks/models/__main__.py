@@ -37,6 +37,11 @@ new process, after the imports: with nothing compiled before, and, for fastgraph
 stored. The peer beside is the one that is soonest. Peak memory is of the whole process and, behind the plus, of the
 processes that compile, what they share counted once; the peer beside has the least."""
 
+LACKING = """\
+Shares of the time of a call, of what takes most; threads overlap. The limit is what the arithmetic of products,
+convolutions and the like takes at the rate of the best product of 1,024 x 1,024, and what all other steps read and
+write at that of the best copy of 64 MB, both on all cores and measured beside: what lies in caches moves faster."""
+
 
 class Programs(Field):
     """The peers on one family; a row has fastgraph's costliest steps, too."""
@@ -120,7 +125,21 @@ def lacking(row: dict[str, Any]) -> str:
     steps = [f"{name if len(name) < 70 else name[:67] + '...'} ({kind}, {count:.4g} runs) {share:.0%}"
              for kind, name, count, share in costs["steps"]]  # fmt: skip
     outside = max(0.0, 1 - costs["computing"])
-    return f"{'; '.join(steps)}; no step at all {outside:.0%}; {costs['host_steps']} host steps in the graph."
+    text = f"{'; '.join(steps)}; no step at all {outside:.0%}; {costs['host_steps']} host steps in the graph."
+    return text + limit(costs)
+
+
+def limit(costs: dict[str, Any]) -> str:
+    """The least time that the machine's rates leave a step: its roofline."""
+    if "peak" not in costs:
+        return ""
+    (operations, bandwidth), gflop, gigabytes = costs["peak"], costs["gflop"], costs["gigabytes"]
+    computed, moved = 1e3 * gflop / operations, 1e3 * gigabytes / bandwidth
+    return (
+        f" Limit: {gflop:.3g} GF of arithmetic at {operations:.0f} GF/s {computed:.3g} ms, {gigabytes:.2g} GB that the "
+        f"other steps move at {bandwidth:.0f} GB/s {moved:.2g} ms, of {costs['ms']:.3g} ms then: "
+        f"{(computed + moved) / costs['ms']:.0%}."
+    )
 
 
 def markdown(results: dict[str, Any]) -> str:
@@ -150,7 +169,7 @@ def markdown(results: dict[str, Any]) -> str:
                    "" if value is None else f"{value:.2f}" if value <= 1 else f"**{value:.2f}**"]  # fmt: skip
         cells.append([row["case"], *figures, *soon(row, "first_ms"), *soon(row, "full_ms"), *memory(row)])
     lines += report.table(titles, cells)
-    lines += ["## What each row lacks", "", "Shares of the time of a call, of what takes most; threads overlap.", ""]
+    lines += ["## What each row lacks", "", LACKING, ""]
     by_ratio = sorted(rows, key=lambda row: -(ratio(row) or math.inf))
     lines += [
         f"- {row['case']} ({'failed' if (r := ratio(row)) is None else f'{r:.2f}'}): {lacking(row)}" for row in by_ratio
