@@ -193,7 +193,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--peers", default="here", help='"here" (what can be imported), "all" (environments are made)')
     parser.add_argument("--only", help='patterns of "family/program", separated by semicolons')
     parser.add_argument("--begin", default="*", help='whose first calls are measured, patterns; "" for nobody\'s')
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=5, help="0: first calls alone, of rows that there are")
     parser.add_argument("--json", type=Path, default=ROOT / "bench-out" / "models.json")
     parser.add_argument(
         "--publish", action="store_true", help=f"write models/{RESULTS.name} and {PAGE.name}, rows measured"
@@ -206,18 +206,23 @@ def arguments() -> argparse.Namespace:
     return options
 
 
-def measured(wanted: dict[str, list[str]], pythons: dict[str, str], scratch: Path, options: argparse.Namespace) -> Any:
+def measured(
+    wanted: dict[str, list[str]], pythons: dict[str, str], scratch: Path, options: argparse.Namespace, earlier: Any
+) -> Any:
     """The rows, each as soon as it is there; a family's first calls come after all its steps, and make rows anew."""
     for name, each in wanted.items():
         field, rows = Programs(name, pythons, scratch / "caches", options.small, TAKING_PART), []
         try:
-            for case in each:
+            if not options.rounds:
+                rows += [row for row in earlier if row["workload"] == name and row["case"] in each]
+            for case in each if options.rounds else ():
                 rows.append(field.measure(case, options.rounds))
                 yield rows[-1]
         finally:
             field.close()
         for row in rows if options.begin else ():
-            row["begun"] = begun(name, row["case"], pythons, scratch / "begun", options)
+            kept = {} if options.rounds else row.get("begun", {})
+            row["begun"] = {**kept, **begun(name, row["case"], pythons, scratch / "begun", options)}
             yield row
 
 
@@ -252,7 +257,8 @@ def main() -> None:
         only = None if options.only is None else ";".join(f"models.{each}" for each in options.only.split(";"))
         scratch, began = Path(tempfile.mkdtemp(prefix="fastgraph-models-")), time.perf_counter()
         try:
-            for row in measured(cases(only, tuple(f"models.{name}" for name in FAMILIES)), pythons, scratch, options):
+            wanted = cases(only, tuple(f"models.{name}" for name in FAMILIES))
+            for row in measured(wanted, pythons, scratch, options, results["cases"]):
                 results["cases"] = replaced(results["cases"], row)
                 options.json.write_text(json.dumps(results, indent=1) + "\n")
                 text = f"{time.perf_counter() - began:5.0f} s {report.line(row, results['cases'])}"
