@@ -37,10 +37,11 @@ new process, after the imports: with nothing compiled before, and, for fastgraph
 stored. The peer beside is the one that is soonest. Peak memory is of the whole process and, behind the plus, of the
 processes that compile, what they share counted once; the peer beside has the least."""
 
-LACKING = """\
-Shares of the time of a call, of what takes most; threads overlap. The limit is what the arithmetic of products,
-convolutions and the like takes at the rate of the best product of 1,024 x 1,024, and what all other steps read and
-write at that of the best copy of 64 MB, both on all cores and measured beside: what lies in caches moves faster."""
+SHARES = "Shares of the time of a call, of what takes most; threads overlap."
+LIMIT = """\
+The limit of a row: what the arithmetic of products, convolutions and the like takes at the highest rate that any of
+them has here, {:.0f} GF/s, and what all other steps read and write at that of the best copy of 64 MB, {:.0f} GB/s, both
+on all cores (what lies in caches moves faster)."""
 
 
 class Programs(Field):
@@ -117,28 +118,21 @@ def memory(row: dict[str, Any]) -> list[str]:
     return [mine, "" if peer is None else f"{peer[0]} {peer[1]:,.0f}"]
 
 
-def lacking(row: dict[str, Any]) -> str:
-    """Where fastgraph's time goes."""
-    costs = row.get("costs")
-    if not costs:
+def lacking(row: dict[str, Any], peak: tuple[float, float]) -> str:
+    """Where fastgraph's time goes, and the least that the machine's rates leave: the roofline."""
+    costs, own = row.get("costs"), report.best_own(row)
+    if not costs or own is None:
         return "nothing was recorded."
     steps = [f"{name if len(name) < 70 else name[:67] + '...'} ({kind}, {count:.4g} runs) {share:.0%}"
              for kind, name, count, share in costs["steps"]]  # fmt: skip
     outside = max(0.0, 1 - costs["computing"])
     text = f"{'; '.join(steps)}; no step at all {outside:.0%}; {costs['host_steps']} host steps in the graph."
-    return text + limit(costs)
-
-
-def limit(costs: dict[str, Any]) -> str:
-    """The least time that the machine's rates leave a step: its roofline."""
-    if "peak" not in costs:
-        return ""
-    (operations, bandwidth), gflop, gigabytes = costs["peak"], costs["gflop"], costs["gigabytes"]
-    computed, moved = 1e3 * gflop / operations, 1e3 * gigabytes / bandwidth
+    if "gflop" not in costs:
+        return text
+    computed, moved = 1e3 * costs["gflop"] / peak[0], 1e3 * costs["gigabytes"] / peak[1]
     return (
-        f" Limit: {gflop:.3g} GF of arithmetic at {operations:.0f} GF/s {computed:.3g} ms, {gigabytes:.2g} GB that the "
-        f"other steps move at {bandwidth:.0f} GB/s {moved:.2g} ms, of {costs['ms']:.3g} ms then: "
-        f"{(computed + moved) / costs['ms']:.0%}."
+        f"{text} Limit: {computed:.3g} ms of arithmetic ({costs['gflop']:.3g} GF), {moved:.2g} ms of memory "
+        f"({costs['gigabytes']:.2g} GB): {1e3 * (computed + moved) / own[1]:.0%} of the step."
     )
 
 
@@ -169,10 +163,13 @@ def markdown(results: dict[str, Any]) -> str:
                    "" if value is None else f"{value:.2f}" if value <= 1 else f"**{value:.2f}**"]  # fmt: skip
         cells.append([row["case"], *figures, *soon(row, "first_ms"), *soon(row, "full_ms"), *memory(row)])
     lines += report.table(titles, cells)
-    lines += ["## What each row lacks", "", LACKING, ""]
+    rates = [row["costs"]["peak"] for row in rows if "peak" in row.get("costs", {})]
+    peak = tuple(max(each) for each in zip(*rates, strict=True)) if rates else (math.nan, math.nan)
+    lines += ["## What each row lacks", "", SHARES, *([LIMIT.format(*peak)] if rates else []), ""]
     by_ratio = sorted(rows, key=lambda row: -(ratio(row) or math.inf))
     lines += [
-        f"- {row['case']} ({'failed' if (r := ratio(row)) is None else f'{r:.2f}'}): {lacking(row)}" for row in by_ratio
+        f"- {row['case']} ({'failed' if (r := ratio(row)) is None else f'{r:.2f}'}): {lacking(row, peak)}"
+        for row in by_ratio
     ]
     lines += ["", "## Every peer", "", "Milliseconds a step, with the largest sample over the least.", ""]
     cells = [[row["case"], *(cell(row["us"].get(name)) for name in NAMES)] for row in rows]
