@@ -400,7 +400,7 @@ def line(row: dict[str, Any]) -> str:
 def besides(rows: list[dict[str, Any]]) -> str:
     """The programs whose measurement was disturbed."""
     found = [f"{row['program']} ({row['beside']:.0%})" for row in rows if row["beside"] >= QUIET]
-    return f" Other programs had a part of the processors' time beside {', '.join(found)}." if found else ""
+    return f"\nOther programs had part of the processors' time beside {', '.join(found)}." if found else ""
 
 
 def page(rows: list[dict[str, Any]]) -> str:
