@@ -264,13 +264,13 @@ class Works:
         self._works = (lambda origin, target: np.tan(some), copy)
 
     def times(self) -> list[tuple[float, float]]:
-        """Nanoseconds of each by one core and by two at once, the least of three."""
+        """Nanoseconds of each by one core and by two at once, the least of five."""
         from concurrent.futures import ThreadPoolExecutor
 
         def least(work: Any, n: int) -> float:
             taken = []
             with ThreadPoolExecutor(n) as pool:
-                for _ in range(3):
+                for _ in range(5):
                     begin = time.perf_counter_ns()
                     list(pool.map(lambda k: work(*self._arrays[k]), range(n)))
                     taken.append(time.perf_counter_ns() - begin)
