@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import heapq
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -26,9 +27,12 @@ THREADS = (1, 2, 4, 8, 16, 64)
 #: Nanoseconds: from an invitation to a sleeping thread's first work; that a thread without work stays awake; the least
 #: work worth an invitation (`WORTH_NS` of the executor); handing out one shard.
 WAKE, AWAKE, WORTH, HANDOVER = 15_000.0, 20_000.0, 8_000.0, 150.0
-RECORDED_S, MEASURED_S = 0.5, 1.0
+#: What is compared takes turns, each so many seconds.
+TURNS, MOST_TURNS, TURN_S = 6, 18, 0.2
+#: Other programs' part of the time of processors up to which the machine counts as quiet.
+QUIET = 0.03
 #: Bytes of a step's buffers up to which they count as kept in a core's cache; those of what is measured.
-CACHED, LARGE = 1 << 20, 1 << 26
+CACHED, LARGE = 1 << 20, 1 << 27
 
 
 @dataclass
@@ -153,8 +157,7 @@ def _shard_ns(step: Step, k: int, threads: int, contention: Contention, beside: 
 
 def recorded(events: Any, plans: dict[int, Any], bandwidth: float) -> list[tuple[Run, float]]:
     """The calls of a recording on one thread, each with the nanoseconds outside of its steps."""
-    from fastgraph.profiling.recording import bytes_moved, with_inner_plans
-    from fastgraph.runtime.plan import KernelCall
+    from fastgraph.profiling.recording import with_inner_plans
 
     known: dict[int, Any] = {}
     for plan in plans.values():
@@ -164,13 +167,24 @@ def recorded(events: Any, plans: dict[int, Any], bandwidth: float) -> list[tuple
     calls = []
     for call in whole:
         within = [e for e in rows if e[5] >= 0 and call[0] <= e[0] and e[1] <= call[1]]
-        run, used = _run_of(call[2], within, known, bytes_moved, KernelCall, bandwidth)
+        run, used = _run_of(call[2], within, known, bandwidth)
         calls.append((run, call[1] - call[0] - used))
     return calls
 
 
-def _run_of(address: int, events: list[Any], known: Any, size: Any, kernel: Any, bandwidth: float) -> tuple[Run, float]:
+def touched(plan: Any) -> int:
+    """Bytes of the memory that a run of a plan uses."""
+    from fastgraph.runtime.plan import Place
+
+    own = sum(slot.nbytes for slot in plan.spec.slots if slot.place != Place.ARENA)
+    return int(own + sum(plan.spec.arenas.values()))
+
+
+def _run_of(address: int, events: list[Any], known: Any, bandwidth: float) -> tuple[Run, float]:
     """A run of one plan from the events in it, and the nanoseconds that its steps took."""
+    from fastgraph.profiling.recording import bytes_moved
+    from fastgraph.runtime.plan import GemmCall, KernelCall
+
     plan = known[address]
     steps: dict[int, Step] = {}
     used, at = 0.0, 0
@@ -185,11 +199,18 @@ def _run_of(address: int, events: list[Any], known: Any, size: Any, kernel: Any,
             taken = float(end - begin)
             used += taken
             for each in _inner_runs(events[at + 1 : inside]):
-                run, spent = _run_of(each[0][2], each, known, size, kernel, bandwidth)
+                run, spent = _run_of(each[0][2], each, known, bandwidth)
                 step.inner.append(run)
                 taken -= spent
-            share = (last - first) / max(spec.extent, 1) if isinstance(spec, kernel) else 1.0
-            whole = size(plan.spec, spec)
+            units = (
+                spec.extent
+                if isinstance(spec, KernelCall)
+                else len(spec.a_offsets) * spec.pieces
+                if isinstance(spec, GemmCall)
+                else 1
+            )
+            share = (last - first) / max(units, 1)
+            whole = bytes_moved(plan.spec, spec)
             rate = whole * share / max(taken, 1.0) / bandwidth if whole > CACHED else 0.0
             step.shards.append(Shard(max(taken, 0.0), min(1.0, rate)))
         at = inside
@@ -212,78 +233,141 @@ def _inner_runs(events: Sequence[Any]) -> list[list[Any]]:
     return runs
 
 
-def contention() -> tuple[Contention, float]:
-    """The factor by which this machine's cores slow each other down, and the GB/s that one of them alone copies."""
-    from concurrent.futures import ThreadPoolExecutor
+@dataclass
+class Turn:
+    """One turn of what is compared: nanoseconds of some work by one core and by two, of a step, recorded calls."""
 
-    import numpy as np
+    work: list[tuple[float, float]]  # arithmetic, copying
+    measured: float = math.inf
+    alone: float = math.inf
+    recording: Any = None
+    calls: int = 0
+    beside: float = 0.0  # the part of what the processors did meanwhile that was other programs'
 
-    arrays = [(np.full(LARGE // 8, 0.5), np.zeros(LARGE // 8)) for _ in range(2)]
 
-    def times(work: Any, n: int) -> float:
-        with ThreadPoolExecutor(n) as pool:
+class Works:
+    """Arithmetic and copying, one long call of NumPy on each thread: the GIL is free."""
+
+    def __init__(self, nbytes: int) -> None:
+        """For a program that uses `nbytes`: each thread has half of them, which caches keep or do not."""
+        import numpy as np
+
+        n, some = max(min(nbytes, LARGE), CACHED) // 32, np.full(1 << 18, 0.5)
+        again = range(max(1, LARGE // n // 32))
+        self.copied = len(again) * n * 16
+        self._arrays = [(np.full(n, 0.5), np.zeros(n)) for _ in range(2)]
+
+        def copy(origin: Any, target: Any) -> None:
+            for _ in again:
+                np.copyto(target, origin)
+
+        self._works = (lambda origin, target: np.tan(some), copy)
+
+    def times(self) -> list[tuple[float, float]]:
+        """Nanoseconds of each by one core and by two at once, the least of five."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        def least(work: Any, n: int) -> float:
             taken = []
-            for _ in range(7):
-                begin = time.perf_counter_ns()
-                list(pool.map(lambda k: work(*arrays[k]), range(n)))  # one long call of NumPy each: the GIL is free
-                taken.append(time.perf_counter_ns() - begin)
-        return min(taken)
+            with ThreadPoolExecutor(n) as pool:
+                for _ in range(5):
+                    begin = time.perf_counter_ns()
+                    list(pool.map(lambda k: work(*self._arrays[k]), range(n)))
+                    taken.append(time.perf_counter_ns() - begin)
+            return min(taken)
 
-    def compute(x: Any, y: Any) -> None:
-        np.tan(x[: len(x) // 8], out=y[: len(x) // 8])
+        return [(least(work, 1), least(work, 2)) for work in self._works]
 
-    def stream(x: Any, y: Any) -> None:
-        np.copyto(y, x)
 
-    alone = times(stream, 1)
-    return Contention(times(compute, 2) / times(compute, 1), times(stream, 2) / alone), 2 * LARGE / alone
+def used() -> tuple[float, float]:
+    """Seconds of processors that this process has used, and that all have; where the system does not tell, the same."""
+    mine = time.process_time()
+    try:
+        busy = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+    except OSError:
+        return mine, mine
+    return mine, sum(int(each) for k, each in enumerate(busy[:8]) if k not in (3, 4)) / os.sysconf("SC_CLK_TCK")
 
 
 # ---- processes -------------------------------------------------------------------------------------------------------
 
 
 def child(workload: str, case: str) -> dict[str, Any]:
-    """One program in this process, with the threads that it was given: its step, and what the simulation says."""
+    """One program on one thread and on as many as there are cores, in turn, and what the simulation says of both.
+
+    In turn, in one process: the machine's clock changes. A turn in which other programs ran counts only where there are
+    too few without; of what was measured and of the recorded calls the quickest quarter counts.
+    """
     from benchmarks.peers import PEERS
     from benchmarks.worker import Cases, Timer
+    from fastgraph.core.native.thread_pool import set_num_threads
     from fastgraph.runtime import executor
 
-    cases = Cases(next(peer for peer in PEERS if peer.name == "fastgraph"), workload, "small" in sys.argv)
+    small, cores = "small" in sys.argv, os.cpu_count() or 1
+    cases = Cases(next(peer for peer in PEERS if peer.name == "fastgraph"), workload, small)
     call = cases.call(case)
     assert not isinstance(call, str) and cases.driver is not None
     call()
     cases.driver.settle()
-    timer = Timer(call, 0.5)
-    step_ns = 1e9 * timer.sample(MEASURED_S)
-    if os.environ["FASTGRAPH_THREADS"] != "1":
-        return {"step_ns": step_ns}
-    found, bandwidth = contention()
-    executor.start_recording(1 << 20)
-    begin = time.perf_counter()
-    n = 0
-    while n < 3 or time.perf_counter() < begin + RECORDED_S:
-        call()
-        n += 1
-    events, plans, lost = executor.stop_recording()
-    calls = recorded(events, plans, bandwidth)
-    per_call = max(1, round(len(calls) / n))
-    groups = [calls[i : i + per_call] for i in range(0, len(calls) - per_call + 1, per_call)]
-    said = {}
-    for threads in THREADS:
-        said[threads] = statistics.median([sum(simulate(r, threads, found) + o for r, o in g) for g in groups])
-    outside = max(0.0, step_ns - said[1])
+    timer = Timer(call, 0.0 if small else 0.5)
+    executor.start_recording(1 << 18)
+    call()
+    works = Works(max(touched(plan) for plan in executor.stop_recording()[1].values()))
+    most, enough, seconds = (1, 1, 0.0) if small else (MOST_TURNS, TURNS, TURN_S)
+    turns: list[Turn] = []
+    while len(turns) < most and sum(turn.beside < QUIET for turn in turns) < enough:
+        mine, all_of_them = used()
+        turn = Turn(works.times())
+        set_num_threads(cores)
+        turn.measured = 1e9 * timer.sample(seconds)
+        set_num_threads(1)
+        turn.alone = 1e9 * timer.sample(seconds)
+        executor.start_recording(1 << 18)
+        begin = time.perf_counter()
+        while not turn.calls or time.perf_counter() < begin + seconds:
+            call()
+            turn.calls += 1
+        turn.recording = executor.stop_recording()
+        now = used()
+        turn.beside = max(0.0, 1 - (now[0] - mine) / max(now[1] - all_of_them, 1e-9))
+        turns.append(turn)
+    turns = sorted(turns, key=lambda turn: turn.beside)[:enough]
+    least = [[min(turn.work[k][n] for turn in turns) for n in range(2)] for k in range(2)]
+    found, bandwidth = Contention(*(two / one for one, two in least)), works.copied / least[1][0]
+    groups = []
+    for turn in turns:
+        events, plans, _ = turn.recording
+        calls = recorded(events, plans, bandwidth)
+        per_call = max(1, round(len(calls) / turn.calls))
+        groups += [calls[i : i + per_call] for i in range(0, len(calls) - per_call + 1, per_call)]
+
+    def said(group: list[tuple[Run, float]], threads: int) -> float:
+        return sum(simulate(run, threads, found) + outside for run, outside in group)
+
+    groups.sort(key=lambda group: said(group, 1))
+    simulated = {
+        threads: statistics.median([said(group, threads) for group in quickest(groups)]) for threads in THREADS
+    }
+    step_ns, measured = (
+        statistics.median(quickest(sorted(each))) for each in zip(*((t.alone, t.measured) for t in turns))
+    )
+    outside = max(0.0, step_ns - simulated[1])
     return {
-        "step_ns": step_ns, "said": {t: ns + outside for t, ns in said.items()}, "lost": lost,
-        "contention": [found.computing, found.streaming], "outside": outside,
+        "step_ns": step_ns, "measured": measured, "outside": outside, "lost": sum(t.recording[2] for t in turns),
+        "said": {threads: ns + outside for threads, ns in simulated.items()},
+        "contention": [found.computing, found.streaming], "beside": turns[-1].beside,
     }  # fmt: skip
 
 
-def asked(workload: str, case: str, threads: int, small: bool) -> dict[str, Any]:
+def quickest(ascending: list[Any]) -> list[Any]:
+    """The first quarter."""
+    return ascending[: max(1, len(ascending) // 4)]
+
+
+def asked(workload: str, case: str, small: bool) -> dict[str, Any]:
     """The words of a child."""
     words = [sys.executable, "-m", "benchmarks.cores", "--child", workload, case, *(["small"] if small else [])]
-    done = subprocess.run(
-        words, env={**os.environ, "FASTGRAPH_THREADS": str(threads)}, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{workload}, {case}: {done.stderr[-2000:]}")
     return dict(json.loads(done.stdout.splitlines()[-1]))
@@ -297,8 +381,7 @@ def measured(only: str | None, small: bool) -> list[dict[str, Any]]:
     rows = []
     for workload, names in cases(only, tuple(f"models.{family}" for family in FAMILIES)).items():
         for case in names:
-            row = {"program": case, **asked(workload, case, 1, small)}
-            row["measured"] = asked(workload, case, os.cpu_count() or 1, small)["step_ns"]
+            row = {"program": case, **asked(workload, case, small)}
             rows.append(row)
             print(line(row), flush=True)
     return rows
@@ -312,6 +395,12 @@ def line(row: dict[str, Any]) -> str:
     cells = [row["program"], f"{row['step_ns'] / 1e6:.3g}", f"{row['measured'] / 1e6:.3g}", f"{own / 1e6:.3g}"]
     cells += [f"{own / row['measured'] - 1:+.0%}", *(f"{said[1] / said[t]:.1f}" for t in THREADS[1:])]
     return "| " + " | ".join(cells) + " |"
+
+
+def besides(rows: list[dict[str, Any]]) -> str:
+    """The programs whose measurement was disturbed."""
+    found = [f"{row['program']} ({row['beside']:.0%})" for row in rows if row["beside"] >= QUIET]
+    return f"\nOther programs had part of the processors' time beside {', '.join(found)}." if found else ""
 
 
 def page(rows: list[dict[str, Any]]) -> str:
@@ -332,7 +421,7 @@ def page(rows: list[dict[str, Any]]) -> str:
         "are like these. Two cores that work at once take {:.2f} times as long each for arithmetic here, {:.2f} times"
         " for memory.".format(*factors), "",
         f"The simulation is off by {statistics.median(errors):.0%} in the median, by 15 % or less in "
-        f"{sum(e <= 0.15 for e in errors)} of {len(rows)} programs.", "",
+        f"{sum(e <= 0.15 for e in errors)} of {len(rows)} programs." + besides(rows), "",
         f"| program | 1, ms | {cores}, ms | simulated | off | " + " | ".join(f"x {t}" for t in THREADS[1:]) + " |",
         "| --- |" + " --- |" * (4 + len(THREADS) - 1),
     ]  # fmt: skip

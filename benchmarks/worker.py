@@ -195,7 +195,17 @@ class Cases:
         rows = recording.rows()
         shares = [1e-6 * row.microseconds / seconds for row in rows]
         costly = zip(rows[:MOST_COSTLY], shares, strict=False)
+        best = self.driver.lib.profiler.ceilings()
+        # Those that compute more for each byte than the machine does: what memory they move costs less.
+        heavy = [row for row in rows if row.rate * best.bandwidth > row.bandwidth * best.operations]
         return {
+            "ms": 1e3 * seconds / calls,
+            "gflop": sum(1e-6 * row.rate * row.microseconds for row in heavy) / calls,
+            "gigabytes": sum(1e-6 * row.bandwidth * row.microseconds for row in rows if row not in heavy) / calls,
+            "peak": [
+                max([best.operations, *[row.rate for row in heavy if row.microseconds > 20 * row.runs]]),
+                best.bandwidth,
+            ],
             "host_steps": sum(each.host_steps for each in self.driver.concretes()),
             "steps": [[row.kind, row.name, row.runs / calls, share] for row, share in costly],
             "computing": sum(shares),

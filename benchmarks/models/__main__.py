@@ -37,6 +37,12 @@ new process, after the imports: with nothing compiled before, and, for fastgraph
 stored. The peer beside is the one that is soonest. Peak memory is of the whole process and, behind the plus, of the
 processes that compile, what they share counted once; the peer beside has the least."""
 
+SHARES = "Shares of the time of a call, of what takes most; threads overlap."
+LIMIT = """\
+The limit of a row: what the arithmetic of products, convolutions and the like takes at the highest rate that any of
+them has here, {:.0f} GF/s, and what all other steps read and write at that of the best copy of 64 MB, {:.0f} GB/s, both
+on all cores (what lies in caches moves faster)."""
+
 
 class Programs(Field):
     """The peers on one family; a row has fastgraph's costliest steps, too."""
@@ -112,15 +118,22 @@ def memory(row: dict[str, Any]) -> list[str]:
     return [mine, "" if peer is None else f"{peer[0]} {peer[1]:,.0f}"]
 
 
-def lacking(row: dict[str, Any]) -> str:
-    """Where fastgraph's time goes."""
-    costs = row.get("costs")
-    if not costs:
+def lacking(row: dict[str, Any], peak: tuple[float, float]) -> str:
+    """Where fastgraph's time goes, and the least that the machine's rates leave: the roofline."""
+    costs, own = row.get("costs"), report.best_own(row)
+    if not costs or own is None:
         return "nothing was recorded."
     steps = [f"{name if len(name) < 70 else name[:67] + '...'} ({kind}, {count:.4g} runs) {share:.0%}"
              for kind, name, count, share in costs["steps"]]  # fmt: skip
     outside = max(0.0, 1 - costs["computing"])
-    return f"{'; '.join(steps)}; no step at all {outside:.0%}; {costs['host_steps']} host steps in the graph."
+    text = f"{'; '.join(steps)}; no step at all {outside:.0%}; {costs['host_steps']} host steps in the graph."
+    if "gflop" not in costs:
+        return text
+    computed, moved = 1e3 * costs["gflop"] / peak[0], 1e3 * costs["gigabytes"] / peak[1]
+    return (
+        f"{text} Limit: {computed:.3g} ms of arithmetic ({costs['gflop']:.3g} GF), {moved:.2g} ms of memory "
+        f"({costs['gigabytes']:.2g} GB): {1e3 * (computed + moved) / own[1]:.0%} of the step."
+    )
 
 
 def markdown(results: dict[str, Any]) -> str:
@@ -150,10 +163,13 @@ def markdown(results: dict[str, Any]) -> str:
                    "" if value is None else f"{value:.2f}" if value <= 1 else f"**{value:.2f}**"]  # fmt: skip
         cells.append([row["case"], *figures, *soon(row, "first_ms"), *soon(row, "full_ms"), *memory(row)])
     lines += report.table(titles, cells)
-    lines += ["## What each row lacks", "", "Shares of the time of a call, of what takes most; threads overlap.", ""]
+    rates = [row["costs"]["peak"] for row in rows if "peak" in row.get("costs", {})]
+    peak = tuple(max(each) for each in zip(*rates, strict=True)) if rates else (math.nan, math.nan)
+    lines += ["## What each row lacks", "", SHARES, *([LIMIT.format(*peak)] if rates else []), ""]
     by_ratio = sorted(rows, key=lambda row: -(ratio(row) or math.inf))
     lines += [
-        f"- {row['case']} ({'failed' if (r := ratio(row)) is None else f'{r:.2f}'}): {lacking(row)}" for row in by_ratio
+        f"- {row['case']} ({'failed' if (r := ratio(row)) is None else f'{r:.2f}'}): {lacking(row, peak)}"
+        for row in by_ratio
     ]
     lines += ["", "## Every peer", "", "Milliseconds a step, with the largest sample over the least.", ""]
     cells = [[row["case"], *(cell(row["us"].get(name)) for name in NAMES)] for row in rows]
@@ -174,7 +190,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--peers", default="here", help='"here" (what can be imported), "all" (environments are made)')
     parser.add_argument("--only", help='patterns of "family/program", separated by semicolons')
     parser.add_argument("--begin", default="*", help='whose first calls are measured, patterns; "" for nobody\'s')
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=5, help="0: first calls alone, of rows that there are")
     parser.add_argument("--json", type=Path, default=ROOT / "bench-out" / "models.json")
     parser.add_argument(
         "--publish", action="store_true", help=f"write models/{RESULTS.name} and {PAGE.name}, rows measured"
@@ -187,18 +203,23 @@ def arguments() -> argparse.Namespace:
     return options
 
 
-def measured(wanted: dict[str, list[str]], pythons: dict[str, str], scratch: Path, options: argparse.Namespace) -> Any:
+def measured(
+    wanted: dict[str, list[str]], pythons: dict[str, str], scratch: Path, options: argparse.Namespace, earlier: Any
+) -> Any:
     """The rows, each as soon as it is there; a family's first calls come after all its steps, and make rows anew."""
     for name, each in wanted.items():
         field, rows = Programs(name, pythons, scratch / "caches", options.small, TAKING_PART), []
         try:
-            for case in each:
+            if not options.rounds:
+                rows += [row for row in earlier if row["workload"] == name and row["case"] in each]
+            for case in each if options.rounds else ():
                 rows.append(field.measure(case, options.rounds))
                 yield rows[-1]
         finally:
             field.close()
         for row in rows if options.begin else ():
-            row["begun"] = begun(name, row["case"], pythons, scratch / "begun", options)
+            kept = {} if options.rounds else row.get("begun", {})
+            row["begun"] = {**kept, **begun(name, row["case"], pythons, scratch / "begun", options)}
             yield row
 
 
@@ -233,7 +254,8 @@ def main() -> None:
         only = None if options.only is None else ";".join(f"models.{each}" for each in options.only.split(";"))
         scratch, began = Path(tempfile.mkdtemp(prefix="fastgraph-models-")), time.perf_counter()
         try:
-            for row in measured(cases(only, tuple(f"models.{name}" for name in FAMILIES)), pythons, scratch, options):
+            wanted = cases(only, tuple(f"models.{name}" for name in FAMILIES))
+            for row in measured(wanted, pythons, scratch, options, results["cases"]):
                 results["cases"] = replaced(results["cases"], row)
                 options.json.write_text(json.dumps(results, indent=1) + "\n")
                 text = f"{time.perf_counter() - began:5.0f} s {report.line(row, results['cases'])}"

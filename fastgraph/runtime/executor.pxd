@@ -55,6 +55,7 @@ cdef struct SubPlans:       # of a Branch (then, else), a Loop (cond, body) or a
     int32_t n_carried
     int32_t n_outputs
     int32_t varying         # Loop: the body may change a carried shape
+    int32_t latest          # Loop: how many iterations it had the last time: for as many rows there is room at once
     uint64_t handed         # Loop: bit k: carried value k is what a loop around carries, and nobody takes it later
     CPlan* burst            # Loop: does many iterations, and tells how many; may be NULL
     int32_t* inputs         # slots

@@ -289,13 +289,20 @@ cdef int _run_branch(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
     return _run_sub(f, i, s, s.sub.first if taken else s.sub.second, caller)
 
 
+cdef inline int64_t _bytes_of(Dims* row, int32_t dtype_code) noexcept nogil:
+    cdef int64_t nbytes = item_size(dtype_code)
+    cdef int32_t axis
+    for axis in range(row.ndim):
+        nbytes *= row.size[axis]
+    return nbytes
+
+
 cdef int _add_rows(Frame* f, int32_t i, Block** rows, Dims* row, Frame* body, int32_t k, int64_t trips, char* data,
-                   int64_t count) noexcept nogil:
+                   int64_t count, int64_t expected) noexcept nogil:
     """Append `count` of output k of a loop's body, of the extents `row`, to those so far; memory doubles when full."""
     cdef Value* value = &body.plan.outputs[k]
     cdef Dims* dims = _dims_of(body, value)
-    cdef int64_t nbytes = item_size(value.dtype_code)
-    cdef int32_t axis
+    cdef int64_t nbytes
     cdef Block* grown
     if trips == 0:
         _set_dims(row, dims.ndim, &dims.size[0])
@@ -303,10 +310,9 @@ cdef int _add_rows(Frame* f, int32_t i, Block** rows, Dims* row, Frame* body, in
         return _fail_code(f, i, FAULT_ROWS, k)
     if value.dtype_code == STRING:
         return _add_strings(f, i, rows, body, value)
-    for axis in range(row.ndim):
-        nbytes *= row.size[axis]
+    nbytes = _bytes_of(row, value.dtype_code)
     if rows[0] == NULL or (trips + count) * nbytes > rows[0].nbytes:
-        grown = block_new(max(2 * trips, trips + count, 4) * nbytes)
+        grown = block_new(max(2 * trips, trips + count, 4 if trips else expected) * nbytes)
         if grown == NULL:
             return _fail_code(f, i, FAULT_MEMORY, 2 * trips * nbytes)
         if rows[0] != NULL:
@@ -361,6 +367,7 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
     cdef Frame* body = _frame_take(body_plan, f.call)
     cdef Frame* burst = NULL
     cdef Frame* made  # what did the last iteration, or many
+    cdef Block* kept
     cdef int64_t count
     cdef void* plans = NULL
     cdef bint changed
@@ -418,7 +425,8 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
                 break
         for j in range(n_rows):
             slot = made.plan.outputs[m + j + (made == burst)].slot
-            failed = _add_rows(f, i, &rows[j], &row[j], body, m + j, trips, made.data[slot], count)
+            failed = _add_rows(f, i, &rows[j], &row[j], body, m + j, trips, made.data[slot], count,
+                               max(4, fg_load32(&sub.latest)))
             if failed:
                 break
         if failed:
@@ -479,13 +487,21 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
             _receive(f, &sub.outputs[j], block[j], data[j], &dims[j])
             if j < 64 and lent >> j & 1:
                 f.dead[sub.outputs[j].slot] = f.dead[sub.inputs[j]] + 1
+    if not failed:
+        fg_store32(&sub.latest, <int32_t>min(trips, <int64_t>1 << 20))
     for j in range(n_rows):
         if not failed and body_plan.outputs[m + j].dtype_code == STRING:
             failed = _stack_strings(f, i, &rows[j], &row[j])
-        elif not failed and rows[j] == NULL:
-            rows[j] = block_new(0)
-            if rows[j] == NULL:
+        elif not failed and (rows[j] == NULL or rows[j].nbytes > 2 * max(trips, 4) * _bytes_of(
+                &row[j], body_plan.outputs[m + j].dtype_code)):
+            kept = block_new(trips * _bytes_of(&row[j], body_plan.outputs[m + j].dtype_code))
+            if kept == NULL:
                 failed = _fail_code(f, i, FAULT_MEMORY, 0)
+            elif rows[j] != NULL:
+                memcpy(kept.data, rows[j].data, kept.nbytes)
+                block_release(rows[j])
+            if kept != NULL:
+                rows[j] = kept
         if failed:
             block_release(rows[j])
             continue

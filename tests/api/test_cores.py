@@ -8,6 +8,7 @@ pytest.importorskip("benchmarks.run", reason="the benchmarks lie beside the test
 import fastgraph as tf
 from benchmarks.cores import HANDOVER, WAKE, Contention, Run, Shard, Step, recorded, simulate
 from fastgraph.core.base import flags
+from fastgraph.core.native.thread_pool import num_threads, set_num_threads
 from fastgraph.runtime import executor
 
 ALONE = Contention()
@@ -78,3 +79,26 @@ def test_a_recording_of_one_thread_takes_as_long_again() -> None:
         assert (
             len(loop.inner) >= 3
         )  # a body an iteration; the conditions are too short to be seen, or runs of their own
+
+
+def test_parts_of_a_product_move_its_bytes_once() -> None:
+    @tf.function
+    def f(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        return tf.matmul(x, y)
+
+    x, y = tf.ones([1024, 256]), tf.ones([256, 1024])
+    before = num_threads()
+    set_num_threads(1)
+    try:
+        with flags.override(tier="last"):
+            f(x, y)
+            executor.start_recording(1000)
+            f(x, y)
+            events, plans, _ = executor.stop_recording()
+    finally:
+        set_num_threads(before)
+    ((run, _),) = recorded(events, plans, bandwidth=1e6)
+    (product,) = [each for each in run.steps if each.shards[0].alone]
+    assert len(product.shards) > 1
+    moved = 1e6 * sum(shard.alone * shard.streaming for shard in product.shards)
+    assert moved == pytest.approx(4 * (2 * 1024 * 256 + 1024**2), rel=1e-3)

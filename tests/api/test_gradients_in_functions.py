@@ -539,3 +539,22 @@ def test_batch_jacobian_of_elements_of_unknown_shape(shape, together):
         got, nothing = jacobian(fg.constant(x, fg.float32), fg.constant(w[:, :n], fg.float32))
         np.testing.assert_allclose(got, 2 * x[:, None, :] * w[:, :n].T)
         np.testing.assert_array_equal(nothing, np.zeros((2, n, 3)))
+
+
+def test_what_a_loop_stacks_for_its_gradient_has_room_whatever_it_did_before():
+    @fg.function
+    def powers(n, x):
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = x
+            for _ in fg.range(n):
+                y = fg.sin(y) * x
+        return tape.gradient(y, x)
+
+    given = np.linspace(0.5, 1.5, 1000)
+    with flags.override(tier="last", worker=False):
+        for n in (3, 0, 30, 3, 50, 1, 1, 12):
+            y, slope = given, np.ones(1000)
+            for _ in range(n):
+                y, slope = np.sin(y) * given, np.cos(y) * slope * given + np.sin(y)
+            testing.assert_close(powers(fg.constant(n), fg.constant(given)), fg.constant(slope), rtol=1e-9)

@@ -132,19 +132,8 @@ def _depthwise_steps(
         else depthwise_rows.DepthwiseRows(g, turned, ending).text()
     )
     taken = (number(source), number(filter), *more)
-    return [
-        _step(
-            node,
-            taken,
-            number(target),
-            text,
-            sizes,
-            rows,
-            flops / (FLOPS_NS if in_blocks else 20),
-            (Size(1, (columns,)),),
-            flops,
-        )
-    ]
+    cost, columns_of = flops / (FLOPS_NS if in_blocks else 20), (Size(1, (columns,)),)
+    return [_step(node, taken, number(target), text, sizes, rows, cost, columns_of, flops)]
 
 
 def _filter_steps(
@@ -179,17 +168,8 @@ def column_sum(
     part = number(scratch("float32", n * bias_gradient.CHUNKS))
     rows = Size(1, tuple((x, axis) for axis in range(len(shape) - 1)))
     cost = 0.1 * n / bias_gradient.CHUNKS
-    first = _step(
-        node,
-        (x,),
-        part,
-        bias_gradient.source(n),
-        (rows,),
-        Size(bias_gradient.CHUNKS),
-        cost,
-        (rows,),
-        n / bias_gradient.CHUNKS,
-    )
+    text, chunks = bias_gradient.source(n), Size(bias_gradient.CHUNKS)
+    first = _step(node, (x,), part, text, (rows,), chunks, cost, (rows,), n / bias_gradient.CHUNKS)
     text = combined(n, bias_gradient.CHUNKS)
     last = _step(node, (part,), number(node.outputs[0]), text, (), Size(-(-n // 256)), 2.0 * n, ())
     return [first, last]
