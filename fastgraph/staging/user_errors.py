@@ -93,6 +93,8 @@ def _user_lines(traceback: types.TracebackType | None) -> list[str]:
         line = user_line(code, entry.tb_lineno)
         assert line is not None
         if autograph.leaves(code, str(entry.tb_frame.f_globals.get("__name__", ""))):
+            if begins and not found:  # AutoGraph has no part in what follows
+                return []
             mark = "  **" if converted and not begins else ""
             converted = False
         else:
