@@ -262,9 +262,7 @@ class Link:
 
     def sum(self, own: np.ndarray, total: np.ndarray) -> Any:
         """Begin to add up over all processes; return a request. t[n], and where the sum is to be; `own` has to stay."""
-        if self.size == 2:
-            return exchange.Exchange(self._data, own, total)
-        return self._data.Iallreduce(own, total)
+        return exchange.begin(self._data, own, total)
 
     def room(self, size: int, dtype: np.dtype) -> np.ndarray:
         """Return memory for a result, that of an earlier one if nobody has that any more. -> t[size]."""
