@@ -10,6 +10,7 @@ import functools
 import os
 from typing import Any
 
+from fastgraph.core.base import flags
 from fastgraph.core.base.deferred_signals import imported
 
 _MAJOR, _MINOR = 75, 76  # the driver's numbers of a capability's two parts
@@ -27,9 +28,9 @@ def _driver() -> Any:
 
 @functools.cache
 def found() -> tuple[dict[str, Any], ...]:
-    """What is known of each GPU: {"device_name": ..., "compute_capability": (8, 0)}."""
-    if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
-        hidden = os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1")
+    """The facts known of each GPU: {"device_name": ..., "compute_capability": (8, 0)}."""
+    if flags.of_others("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
+        hidden = flags.of_others("CUDA_VISIBLE_DEVICES", "0") in ("", "-1")
         return () if hidden else ({"device_name": "Simulator", "compute_capability": (5, 2)},)
     driver = _driver()
     if driver is None or driver.cuInit(0):

@@ -86,7 +86,7 @@ def _user_lines(traceback: types.TracebackType | None) -> list[str]:
     One star stands for functions that AutoGraph converts (or has no need to), two for a function that it leaves as it
     is, and none for what that one calls.
     """
-    found = []
+    found: list[str] = []
     converted = True  # the function around
     for entry, begins in _user_entries(traceback):
         code = entry.tb_frame.f_code
