@@ -106,8 +106,8 @@ class Staged:
         return True
 
 
-#: The beginning of a sum, by the kind of device: (communicator, own, total) -> a request. One of NCCL's takes the place of
-#: "GPU", as does an MPI that reads the memory of GPUs itself.
+#: The beginning of a sum, by the kind of device: (communicator, own, total) -> a request. One of NCCL's takes the place
+#: of "GPU", as does an MPI that reads the memory of GPUs itself.
 KINDS: dict[str, Callable[[Any, Any, Any], Any]] = {"CPU": _of_host, "GPU": Staged}
 
 

@@ -241,5 +241,5 @@ def unknown_variables() -> list[str]:
 
 
 def of_others(variable: str, default: str) -> str:
-    """Return a variable of the environment that is another program's, such as Numba's; `default` where it is not set."""
+    """Return a variable of the environment that is another program's, such as Numba's; `default` if it is not set."""
     return os.environ.get(variable, default)
