@@ -5,7 +5,7 @@
 Measures, with one thread for each process: `sums` of arrays beside bare mpi4py; steps of three models in one process
 and in two, of `fastgraph`, of `tensorflow`'s MultiWorkerMirroredStrategy and of `torch`'s DDP over Gloo, where the
 peers' environments are there (see benchmarks.peers); how much of the sums is hidden behind the backward part
-(`overlap`). What was measured is kept in results/distributed.json, so that parts can be measured one by one (none:
+(`overlap`). What was measured is kept in results.json, so that parts can be measured one by one (none:
 `--only nothing`). Then fits latency and bandwidth, says what they mean for networks of machines, and puts in what
 people have to say, from remarks.toml: below a section of its name, or as a section of its own at the end.
 """
@@ -43,7 +43,7 @@ QUIET = {
     "PYTHONWARNINGS": "ignore",
 }
 
-RESULTS = ROOT / "benchmarks" / "results" / "distributed.json"
+RESULTS = Path(__file__).with_name("results.json")
 REMARKS = Path(__file__).with_name("remarks.toml")
 PARTS = ("sums", "fastgraph", "tensorflow", "torch", "overlap")
 
