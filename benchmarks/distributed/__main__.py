@@ -1,11 +1,13 @@
 """Training on several processes, measured and carried on to many machines.
 
-    python -m benchmarks.distributed [--short] [--report docs/distributed.md] [--note TEXT]
+    python -m benchmarks.distributed [--short] [--only PART ...] [--report docs/distributed.md] [--note TEXT]
 
-Measures, with one thread for each process: sums of arrays beside bare mpi4py; steps of three models in one process and
-in two, beside TensorFlow's MultiWorkerMirroredStrategy and PyTorch's DDP over Gloo, as far as BENCH_TENSORFLOW and
-BENCH_TORCH name their Pythons; how much of the sums is hidden behind the backward part. Then fits latency and
-bandwidth, and says what they mean for networks of machines.
+Measures, with one thread for each process: `sums` of arrays beside bare mpi4py; steps of three models in one process
+and in two, of `fastgraph`, of `tensorflow`'s MultiWorkerMirroredStrategy and of `torch`'s DDP over Gloo, where the
+peers' environments are there (see benchmarks.peers); how much of the sums is hidden behind the backward part
+(`overlap`). What was measured is kept in results.json, so that parts can be measured one by one (none:
+`--only nothing`). Then fits latency and bandwidth, says what they mean for networks of machines, and puts in what
+people have to say, from remarks.toml: below a section of its name, or as a section of its own at the end.
 """
 
 from __future__ import annotations
@@ -20,12 +22,14 @@ import socket
 import subprocess
 import sys
 import textwrap
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.distributed.steps import BATCH, weights
+from benchmarks.peers import python_of
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ("mlp", "convnet", "embedding")
@@ -39,7 +43,9 @@ QUIET = {
     "PYTHONWARNINGS": "ignore",
 }
 
-KEPT = "## Faults and bits"
+RESULTS = Path(__file__).with_name("results.json")
+REMARKS = Path(__file__).with_name("remarks.toml")
+PARTS = ("sums", "fastgraph", "tensorflow", "torch", "overlap")
 
 INTRODUCTION = """
 `pip install fastgraph[mpi]`, then `mpiexec -n 4 python PROGRAM` (under Slurm `srun`), where the program makes a
@@ -130,6 +136,16 @@ def shares(model: str, step: float) -> list[list[str]]:
     return found
 
 
+def shares_of_peers(steps: dict[str, Any]) -> list[str]:
+    """Lines that say which part of the better peer's time a step takes."""
+    found = []
+    for size in (1, 2):
+        rows = {m: [lib[f"{m}/{size}"]["step"] for lib in steps.values() if f"{m}/{size}" in lib] for m in MODELS}
+        cells = [f"{m} {row[0] / min(row[1:]):.2f}" for m, row in rows.items() if len(row) == len(steps) > 1]
+        found.append(f"with {('one process', 'two')[size - 1]} {', '.join(cells)}")
+    return ["", f"Of the better peer's time: {'; '.join(found)}. The goal is 0.7."] if len(steps) > 1 else []
+
+
 def hidden(overlap: dict[str, Any]) -> list[str]:
     """Lines on the share of communication that is hidden, of what `overlap` has printed for models."""
     lines = [
@@ -164,13 +180,16 @@ def hidden(overlap: dict[str, Any]) -> list[str]:
     return lines
 
 
-def report(sums: list[list[float]], steps: dict[str, Any], overlap: dict[str, Any], note: str) -> str:
+def report(results: dict[str, Any]) -> str:
+    """Return the page on what was measured."""
+    sums, overlap = results["sums"], results["overlap"]
+    steps = {name: results[name] for name in ("fastgraph", "tensorflow", "torch") if name in results}
     latency, bandwidth = fitted(sums)
     lines = [
         "# Several processes",
         "",
         f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores, one thread for each "
-        f"process, {datetime.date.today()}{note and ', ' + note}. Made by `python -m benchmarks.distributed`.",
+        f"process, {results['date']}. Made by `python -m benchmarks.distributed`.",
         "",
         *INTRODUCTION,
         "",
@@ -197,6 +216,7 @@ def report(sums: list[list[float]], steps: dict[str, Any], overlap: dict[str, An
             cells.append(f"{one['step'] * 1e3:.2f}" if one else "-")
             cells.append(f"{two['step'] * 1e3:.2f} ({one['step'] / two['step']:.2f})" if one and two else "-")
         lines.append(f"| {model} | " + " | ".join(cells) + " |")
+    lines += shares_of_peers(steps)
     lines += hidden(overlap)
     lines += [
         "",
@@ -221,35 +241,59 @@ def _wrapped(line: str) -> list[str]:
     return [line] if line.startswith("|") else textwrap.wrap(line, 120) or [""]
 
 
+def with_remarks(page: str, remarks: dict[str, str]) -> str:
+    """Return the page with each remark at the end of the section of its name; those of no section become one."""
+    head, *sections = page.split("\n## ")
+    there = {section.partition("\n")[0]: section.rstrip() for section in sections}
+    for name, text in remarks.items():
+        before = there.get(name, name)
+        there[name] = f"{before}\n\n{text.strip()}"
+    return "\n\n## ".join([head.rstrip(), *there.values()]) + "\n"
+
+
+def measure(part: str, steps: int, rounds: int) -> Any:
+    """Return what is measured of a part; None for a peer that is not there."""
+    together = [mpiexec(), "-n", "2", sys.executable, "-m"]
+    if part == "sums":
+        return answer([[*together, "benchmarks.distributed.reductions", str(rounds)]])
+    if part == "overlap":
+        return {m: answer([[*together, "benchmarks.distributed.overlap", m, str(steps)]]) for m in MODELS}
+    python = sys.executable if part == "fastgraph" else python_of(part)
+    if python is None:
+        print(f"{part} is not measured: its environment is not there", file=sys.stderr)
+        return None
+    found = {}
+    for model in MODELS:
+        for size in (1, 2):
+            if one := measured(part, python, model, steps, size):
+                found[f"{model}/{size}"] = one
+                print(part, model, size, one, file=sys.stderr, flush=True)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--short", action="store_true", help="few steps, to see that all of it runs")
+    parser.add_argument("--short", action="store_true", help="few steps, to see that all of it runs; nothing is kept")
+    parser.add_argument("--only", nargs="*", default=PARTS, metavar="PART", help=f"of {', '.join(PARTS)}")
     parser.add_argument("--report", type=Path, metavar="OUT", help="write the page there")
     parser.add_argument("--note", default="", help="of the machine, such as: loaded")
     options = parser.parse_args()
-    n = 20 if options.short else 200
-    rounds = 3 if options.short else 20
-    sums = answer([[mpiexec(), "-n", "2", sys.executable, "-m", "benchmarks.distributed.reductions", str(rounds)]])
-    pythons = {"fastgraph": sys.executable}
-    peers = {"tensorflow": "BENCH_TENSORFLOW", "torch": "BENCH_TORCH"}
-    pythons |= {name: os.environ[variable] for name, variable in peers.items() if variable in os.environ}
-    steps: dict[str, Any] = {}
-    for library, python in pythons.items():
-        steps[library] = {}
-        for model in MODELS:
-            for size in (1, 2):
-                found = measured(library, python, model, n, size)
-                if found:
-                    steps[library][f"{model}/{size}"] = found
-                    print(library, model, size, found, file=sys.stderr, flush=True)
-    together = [mpiexec(), "-n", "2", sys.executable, "-m", "benchmarks.distributed.overlap"]
-    overlap = {model: answer([[*together, model, str(n)]]) for model in MODELS}
-    page = report(sums, steps, overlap, options.note)
+    results: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    for part in PARTS:
+        if part in options.only:
+            found = measure(part, *((20, 3) if options.short else (200, 20)))
+            if found is not None:
+                results[part] = found
+                results["date"] = f"{datetime.date.today()}{options.note and ', ' + options.note}"
+            if not options.short:
+                RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    missing = [part for part in ("sums", "fastgraph", "overlap") if part not in results]
+    if missing:
+        raise SystemExit(f"not measured yet: {', '.join(missing)}")
+    page = with_remarks(report(results), tomllib.loads(REMARKS.read_text(encoding="utf-8")))
     print(page)
     if options.report:
-        before = options.report.read_text(encoding="utf-8") if options.report.exists() else ""
-        kept = before[before.index(KEPT) :] if KEPT in before else ""  # written by hand, at the end
-        options.report.write_text(page + (kept and "\n" + kept), encoding="utf-8")
+        options.report.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import fastgraph
 from fastgraph.core import op_errors
 from fastgraph.core.base import flags
 from fastgraph.core.base.logger import get_logger
-from fastgraph.core.devices import CPU, PhysicalDevice, list_physical_devices
+from fastgraph.core.devices import CPU, list_physical_devices
 from fastgraph.core.native.thread_pool import set_num_threads
 
 VERSION = fastgraph.__version__
@@ -31,31 +31,6 @@ PACKAGES = (
     "numpy", "numba", "llvmlite", "scipy", "ml_dtypes", "diastatic-malt", "threadpoolctl",
     "scikit-learn", "matplotlib",
 )  # fmt: skip
-
-
-def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """Return the devices that are used: all there are."""
-    return list_physical_devices(device_type)
-
-
-def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
-    """Say which devices are used. Raises ValueError for one that is not there, or if the CPU is left out."""
-    chosen = [devices] if isinstance(devices, PhysicalDevice) else list(devices or ())
-    for device in chosen:
-        if device not in list_physical_devices():
-            raise ValueError(f"Unrecognized device: {device!r}")
-    if device_type in (None, "CPU") and not set(list_physical_devices("CPU")) <= set(chosen):
-        raise ValueError("The CPU cannot be made invisible: every program needs it.")
-
-
-def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
-    """Say how a GPU takes memory. Raises ValueError: the CPU has no such setting."""
-    raise ValueError(f"Cannot set memory growth on {device!r}: it is no GPU.")
-
-
-def get_memory_growth(device: PhysicalDevice) -> bool:
-    """Return how a GPU takes memory. Raises ValueError: the CPU has no such setting."""
-    raise ValueError(f"Cannot get memory growth of {device!r}: it is no GPU.")
 
 
 def get_memory_info(device: str) -> dict[str, int]:
@@ -88,13 +63,6 @@ def enable_mlir_bridge() -> None:
 
 
 disable_mlir_bridge = enable_mlir_bridge
-
-
-def get_device_details(device: PhysicalDevice) -> dict[str, Any]:
-    """Return what is known of a GPU; of the CPU nothing. Source: tf.config.experimental.get_device_details."""
-    if device not in list_physical_devices():
-        raise ValueError(f"device must be a tf.config.PhysicalDevice that is there, but got: {device!r}")
-    return {}
 
 
 def tensor_float_32_execution_enabled() -> bool:

@@ -27,8 +27,8 @@ class Context:
         """Do nothing: what is needed is set up when it is first used."""
 
     def num_gpus(self) -> int:
-        """Return how many GPUs ops can run on: none."""
-        return 0
+        """Return how many GPUs ops can run on."""
+        return len(devices.list_logical_devices("GPU"))
 
     def list_logical_devices(self, device_type: str | None = None) -> list[devices.LogicalDevice]:
         """Return the devices that ops can run on."""

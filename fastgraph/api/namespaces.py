@@ -287,6 +287,22 @@ def _by_name(module: types.ModuleType) -> tuple[Any, ...]:
     return importlib.import_module, (module.__name__,)
 
 
+#: The files of Python's finders and of ours.
+_FINDERS = ("<frozen importlib", os.path.join(_FOLDER, "api", ""), os.path.join(_FOLDER, "door", ""))
+
+
+def hint_at_import(module: str, name: str, error: AttributeError) -> ImportError | None:
+    """Return ImportError with the hint that `error` has, if any, where `from module import name` asks a finder.
+
+    Python looks there for what the module's `__getattr__` has refused, and makes an error of its own afterwards.
+    """
+    hint = str(error).partition(f"has no attribute {name!r}")[2]
+    frame = sys._getframe(1) if hint else None
+    while frame is not None and frame.f_code.co_name != "_handle_fromlist":
+        frame = frame.f_back if frame.f_code.co_filename.startswith(_FINDERS) else None
+    return frame and ImportError(f"cannot import name {name!r} from {module!r}{hint}", name=module)
+
+
 class _UnknownModules:
     """The last of Python's finders: says of a module that is not built what `missing` says of a name.
 
@@ -301,6 +317,9 @@ class _UnknownModules:
             error = missing(namespace, name)
             if isinstance(error, NotBuiltError):
                 raise NotBuiltImportError(str(error))
+            hinted = hint_at_import(f"{ROOT}.{namespace}".rstrip("."), name, error)
+            if hinted is not None:
+                raise hinted
 
 
 def install(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

@@ -346,18 +346,20 @@ PUBLIC: dict[str, str] = {
     **_same("graph.control_flow", "cond while_loop case switch_case"),
     "config.run_functions_eagerly": "staging.function:run_functions_eagerly",
     "config.functions_run_eagerly": "staging.function:functions_run_eagerly",
-    **_same("api.configuration", "get_visible_devices set_visible_devices", ("config",)),
     **_same(
         "core.devices", "PhysicalDevice LogicalDevice get_soft_device_placement set_soft_device_placement", ("config",)
     ),
-    **_same("core.devices", "list_physical_devices list_logical_devices", ("config", "config.experimental")),
+    **_same(
+        "core.devices",
+        "list_physical_devices list_logical_devices get_visible_devices set_visible_devices",
+        ("config", "config.experimental"),
+    ),
+    **_same("core.devices", "get_device_details get_memory_growth set_memory_growth", ("config.experimental",)),
     **_same(
         "api.configuration",
         "disable_mlir_bridge enable_mlir_bridge enable_op_determinism enable_tensor_float_32_execution "
-        "get_device_details get_device_policy get_memory_growth get_memory_info get_memory_usage "
-        "get_synchronous_execution get_visible_devices reset_memory_stats "
-        "set_device_policy set_memory_growth set_synchronous_execution set_visible_devices "
-        "tensor_float_32_execution_enabled",
+        "get_device_policy get_memory_info get_memory_usage get_synchronous_execution reset_memory_stats "
+        "set_device_policy set_synchronous_execution tensor_float_32_execution_enabled",
         ("config.experimental",),
     ),
     **_same(

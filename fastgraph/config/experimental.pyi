@@ -3,24 +3,24 @@ from fastgraph.api.configuration import disable_mlir_bridge as disable_mlir_brid
 from fastgraph.api.configuration import enable_mlir_bridge as enable_mlir_bridge
 from fastgraph.api.configuration import enable_op_determinism as enable_op_determinism
 from fastgraph.api.configuration import enable_tensor_float_32_execution as enable_tensor_float_32_execution
-from fastgraph.api.configuration import get_device_details as get_device_details
 from fastgraph.api.configuration import get_device_policy as get_device_policy
-from fastgraph.api.configuration import get_memory_growth as get_memory_growth
 from fastgraph.api.configuration import get_memory_info as get_memory_info
 from fastgraph.api.configuration import get_memory_usage as get_memory_usage
 from fastgraph.api.configuration import get_synchronous_execution as get_synchronous_execution
-from fastgraph.api.configuration import get_visible_devices as get_visible_devices
 from fastgraph.api.configuration import reset_memory_stats as reset_memory_stats
 from fastgraph.api.configuration import set_device_policy as set_device_policy
-from fastgraph.api.configuration import set_memory_growth as set_memory_growth
 from fastgraph.api.configuration import set_synchronous_execution as set_synchronous_execution
-from fastgraph.api.configuration import set_visible_devices as set_visible_devices
 from fastgraph.api.configuration import tensor_float_32_execution_enabled as tensor_float_32_execution_enabled
 from fastgraph.core.devices import LogicalDeviceConfiguration as _VirtualDeviceConfiguration
+from fastgraph.core.devices import get_device_details as get_device_details
 from fastgraph.core.devices import get_logical_device_configuration as _get_virtual_device_configuration
+from fastgraph.core.devices import get_memory_growth as get_memory_growth
+from fastgraph.core.devices import get_visible_devices as get_visible_devices
 from fastgraph.core.devices import list_logical_devices as list_logical_devices
 from fastgraph.core.devices import list_physical_devices as list_physical_devices
 from fastgraph.core.devices import set_logical_device_configuration as _set_virtual_device_configuration
+from fastgraph.core.devices import set_memory_growth as set_memory_growth
+from fastgraph.core.devices import set_visible_devices as set_visible_devices
 
 VirtualDeviceConfiguration = _VirtualDeviceConfiguration
 get_virtual_device_configuration = _get_virtual_device_configuration

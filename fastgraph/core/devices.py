@@ -1,6 +1,7 @@
 """Devices: their names, what is there, and which one ops are asked to run on.
 
-Rule: a Block carries a device number; number 0 is main memory, and names are TensorFlow's.
+Rule: a Block carries a device number; number 0 is main memory, and names are TensorFlow's. What is said to lie on a GPU
+lies in main memory between calls: eager ops compute there, Functions have the GPU compute and copy to it and back.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastgraph.core import gpus
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import EagerTensor, Tensor, current_state, from_array, place_by, register_slot
@@ -52,6 +54,12 @@ class LogicalDevice(NamedTuple):
 
 #: The parts of the divided CPU, None for none. They share memory and threads: they differ in name alone.
 _parts: list[LogicalDeviceConfiguration] | None = None
+#: The part by whose number, and those after it, tensors are said to lie on GPUs.
+_GPU = 1 << 10
+#: The parts of divided GPUs, whether GPUs take memory as they need it, and which devices are used, None for all.
+_divided: dict[PhysicalDevice, list[LogicalDeviceConfiguration]] = {}
+_growing: dict[PhysicalDevice, bool] = {}
+_visible: list[PhysicalDevice] | None = None
 #: Which part each name means that was asked for.
 _numbers: dict[str | None, int] = {}
 _in_use = False  # whether the devices were listed, or a tensor was found to be on one
@@ -69,7 +77,8 @@ _last_number = _number_of_a_new_tensor()
 def get_logical_device_configuration(device: PhysicalDevice) -> list[LogicalDeviceConfiguration] | None:
     """The parts of a physical device, None where it is whole. ValueError for a device that is not there."""
     _known(device)
-    return None if _parts is None else list(_parts)
+    parts = _parts if device.device_type == "CPU" else _divided.get(device)
+    return None if parts is None else list(parts)
 
 
 def set_logical_device_configuration(
@@ -84,6 +93,12 @@ def set_logical_device_configuration(
     _known(device)
     if not logical_devices:
         raise ValueError("A device is divided into one part or more; got none")
+    if device.device_type == "GPU":
+        if any(part.memory_limit is None for part in logical_devices):
+            raise ValueError("Setting memory limit is required for GPU virtual devices")
+        _refuse_late(list(logical_devices) != _divided.get(device), "Virtual devices")
+        _divided[device] = list(logical_devices)
+        return
     for part in logical_devices:
         if part.memory_limit is not None:
             raise ValueError("Setting memory limit on CPU virtual devices is currently not supported")
@@ -91,9 +106,13 @@ def set_logical_device_configuration(
             raise ValueError("Setting experimental_priority on CPU virtual  devices is currently not supported")
     if list(logical_devices) == _parts:
         return
-    if _has_run():
-        raise RuntimeError("Virtual devices cannot be modified after being initialized")
+    _refuse_late(True, "Virtual devices")
     divide(logical_devices)
+
+
+def _refuse_late(changes: bool, what: str) -> None:
+    if changes and _has_run():
+        raise RuntimeError(f"{what} cannot be modified after being initialized")
 
 
 def divide(parts: Sequence[LogicalDeviceConfiguration] | None) -> None:
@@ -107,8 +126,11 @@ def divide(parts: Sequence[LogicalDeviceConfiguration] | None) -> None:
 
 def forget() -> None:
     """Let the CPU be whole, and what has run be no hindrance to dividing it."""
-    global _in_use, _last_number
+    global _in_use, _last_number, _visible
     divide(None)
+    _divided.clear()
+    _growing.clear()
+    _visible = None
     _in_use, _last_number = False, _number_of_a_new_tensor()
 
 
@@ -143,29 +165,103 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
         >>> tf.config.list_physical_devices("TPU")
         []
     """
-    found = [PhysicalDevice("/physical_device:CPU:0", "CPU")]
-    return [device for device in found if device_type in (None, device.device_type)]
+    counts = {"CPU": 1, "GPU": len(gpus.found()) if device_type in (None, "GPU") else 0}
+    return [
+        PhysicalDevice(f"/physical_device:{kind}:{index}", kind)
+        for kind, count in counts.items()
+        if device_type in (None, kind)
+        for index in range(count)
+    ]
+
+
+def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """Return the devices that are used. Source: tf.config.get_visible_devices."""
+    return [device for device in list_physical_devices(device_type) if _visible is None or device in _visible]
+
+
+def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
+    """Say which devices are used.
+
+    Raises ValueError for one that is not there, or if the CPU is left out; RuntimeError for another choice than before,
+    once devices were listed or ops were run. Source: tf.config.set_visible_devices.
+    """
+    global _visible
+    chosen = [devices] if isinstance(devices, PhysicalDevice) else list(devices or ())
+    for each in chosen:
+        _known(each)
+        if device_type not in (None, each.device_type):
+            raise ValueError(f"Unrecognized device: {each!r}")
+    if device_type in (None, "CPU") and not set(list_physical_devices("CPU")) <= set(chosen):
+        raise ValueError("The CPU cannot be made invisible: every program needs it.")
+    others = [] if device_type is None else [each for each in get_visible_devices() if each.device_type != device_type]
+    _refuse_late({*others, *chosen} != set(get_visible_devices()), "Visible devices")
+    _visible = [*others, *chosen]
+
+
+def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
+    """Say whether a GPU takes memory as it is needed, as every GPU does here.
+
+    Raises ValueError for a device that is not there or is no GPU, RuntimeError for a change after devices were listed
+    or ops were run. Source: tf.config.experimental.set_memory_growth.
+    """
+    _refuse_late(bool(enable) != get_memory_growth(device), "Physical devices")
+    _growing[device] = bool(enable)
+
+
+def get_memory_growth(device: PhysicalDevice) -> bool:
+    """Return what `set_memory_growth` was told. Raises ValueError for what is no GPU of this machine."""
+    _known(device)
+    if device.device_type != "GPU":
+        raise ValueError(f"Cannot set memory growth on non-GPU and non-Pluggable devices: {device!r}")
+    return _growing.get(device, False)
+
+
+def get_device_details(device: PhysicalDevice) -> dict[str, Any]:
+    """Return what is known of a GPU; of the CPU nothing. Source: tf.config.experimental.get_device_details."""
+    if device not in list_physical_devices():
+        raise ValueError(f"device must be a tf.config.PhysicalDevice that is there, but got: {device!r}")
+    return dict(gpus.found()[int(device.name.rpartition(":")[2])]) if device.device_type == "GPU" else {}
+
+
+def _counts(kind: str | None = None) -> dict[str, int]:
+    """The number of logical devices of each kind, or of one; GPUs are not looked for in vain."""
+    counts = {"CPU": len(_parts or (None,))}
+    if kind in (None, "GPU"):
+        counts["GPU"] = sum(len(_divided.get(each, (None,))) for each in get_visible_devices("GPU"))
+    return counts
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
     """The devices that ops can be placed on. Source: tf.config.list_logical_devices."""
     global _in_use
     _in_use = True
-    found = [LogicalDevice(f"/device:CPU:{index}", "CPU") for index in range(len(_parts or (None,)))]
-    return [device for device in found if device_type in (None, device.device_type)]
+    return [
+        LogicalDevice(f"/device:{kind}:{index}", kind)
+        for kind, count in _counts(device_type).items()
+        if device_type in (None, kind)
+        for index in range(count)
+    ]
 
 
 def device_name(number: int, part: int = 0) -> str:
     """The full name of the device with this number in Blocks, of the CPU that of a part."""
-    return f"{PREFIX}/device:CPU:{part}" if number == 0 else f"{PREFIX}/device:GPU:{number - 1}"
+    if number or part >= _GPU:
+        return f"{PREFIX}/device:GPU:{number - 1 if number else part - _GPU}"
+    return f"{PREFIX}/device:CPU:{part}"
+
+
+def is_gpu(name: str) -> bool:
+    """Return whether a name, one that `device` has let pass, is a GPU's."""
+    return "GPU:" in name.upper() and part_of(name) >= _GPU
 
 
 def part_of(name: str | None) -> int:
-    """The part of the CPU that a name means, 0 for None. Raises as `device_number` does."""
+    """The part of the CPU that a name means, 0 for None; a GPU's number there. Raises as `device_number` does."""
     match = re.match(_NAME, name) if name else None
     if match is not None:
         device_number(name or "")
-    return 0 if match is None or match["index"] in (None, "*") else int(match["index"])
+    first = _GPU if match is not None and (match["kind"] or "").upper() == "GPU" else 0
+    return first + (0 if match is None or match["index"] in (None, "*") else int(match["index"]))
 
 
 def device_number(name: str) -> int:
@@ -180,12 +276,14 @@ def device_number(name: str) -> int:
     index = 0 if match["index"] in (None, "*") else int(match["index"])
     local = (match["job"] or "localhost") == "localhost"
     local = local and not int(match["replica"] or 0) and not int(match["task"] or 0)
-    if not local or kind != "CPU" or index >= len(_parts or (None,)):
+    if not local or index >= _counts(kind).get(kind, 0):
         full = f"/job:{match['job'] or 'localhost'}/replica:{match['replica'] or 0}/task:{match['task'] or 0}"
+        there = {kind: count for kind, count in _counts().items() if count}
+        names = [f"{PREFIX}/device:{kind}:{index}" for kind, count in there.items() for index in range(count)]
         raise InvalidArgumentError(
             None, None, f"Could not satisfy device specification '{full}/device:{kind}:{index}'. "
-            f"enable_soft_placement=0. Supported device types [CPU]. All available devices "
-            f"[{', '.join(device_name(0, part) for part in range(len(_parts or (None,))))}]."
+            f"enable_soft_placement=0. Supported device types [{', '.join(there)}]. "
+            f"All available devices [{', '.join(names)}]."
         )  # fmt: skip
     return 0
 
@@ -270,8 +368,9 @@ class device:
             name = _within(state.device, placed(name) if name else "")
         self._previous.append(state.device)
         state.device = name
-        if _parts is not None:
+        if _parts is not None or (name is not None and "GPU" in name.upper()):
             _numbers[name] = part_of(name)
+            place_by(_numbers)
         _entered.devices = (*_entered.devices, self)
 
     def __exit__(self, *exc: object) -> None:
@@ -330,17 +429,18 @@ register_slot("copy_to", copy_to)
 
 
 def gpu_device_name() -> str:
-    """Return "": there is no GPU. Source: tf.test.gpu_device_name."""
-    return ""
+    """Return the name of the first GPU, "" where there is none. Source: tf.test.gpu_device_name."""
+    return "/device:GPU:0" if list_logical_devices("GPU") else ""
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
-    """Return False: there is no GPU. Source: tf.test.is_gpu_available."""
-    return False
+    """Return whether there is a GPU, of a capability or more. Source: tf.test.is_gpu_available."""
+    least = tuple(min_cuda_compute_capability or (0, 0))
+    return any(get_device_details(each)["compute_capability"] >= least for each in get_visible_devices("GPU"))
 
 
 def is_built_with_cuda() -> bool:
-    """Return False. Source: tf.test.is_built_with_cuda."""
+    """Return False: nothing here was built with CUDA; Numba brings it where there is a GPU. Source: tf.test."""
     return False
 
 

@@ -159,6 +159,9 @@ def may_be_there(full: str) -> bool:
     error = namespaces.missing(namespace, name)
     if isinstance(error, NotBuiltError):
         raise NotBuiltImportError(str(error))
+    hinted = namespaces.hint_at_import(f"tensorflow.{namespace}".rstrip("."), name, error)
+    if hinted is not None:
+        raise hinted
     return False
 
 

@@ -9,6 +9,8 @@ import gzip
 import os
 import pickle
 import warnings
+import zipfile
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,11 +40,10 @@ def mnist(path: str = "mnist.npz", cache_dir: str | None = None) -> tuple[Pair, 
     Source: tf.keras.datasets.mnist.load_data.
     """
     try:
-        file = _fetched(path, "mnist.npz", cache_dir)
+        x_train, y_train, x_test, y_test = _arrays(path, "mnist.npz", cache_dir, "x_train y_train x_test y_test")
     except OSError as error:
         return _digits(error)
-    with np.load(file, allow_pickle=False) as data:
-        return (data["x_train"], data["y_train"]), (data["x_test"], data["y_test"])
+    return (x_train, y_train), (x_test, y_test)
 
 
 def _digits(error: OSError) -> tuple[Pair, Pair]:
@@ -108,8 +109,7 @@ def boston_housing(
 
     Source: tf.keras.datasets.boston_housing.load_data.
     """
-    with np.load(_fetched(path, "boston_housing.npz", cache_dir), allow_pickle=False) as data:
-        x, y = data["x"], data["y"]
+    x, y = _arrays(path, "boston_housing.npz", cache_dir, "x y")
     order = np.arange(len(x))
     np.random.RandomState(seed).shuffle(order)
     x, y = x[order], y[order]
@@ -179,6 +179,18 @@ def _words_kept(lists: list[Any], num_words: int | None, skip_top: int, oov: int
     if oov is None:
         return [[word for word in words if skip_top <= word < most] for words in lists]
     return [[word if skip_top <= word < most else oov for word in words] for words in lists]
+
+
+def _arrays(path: str, known: str, cache_dir: str | None, names: str) -> list[np.ndarray]:
+    """Return arrays of a file of the cache by their names; one that cannot be read is fetched again."""
+    for again in (False, True):
+        try:
+            with np.load(_fetched(path, known, cache_dir, hashed=again), allow_pickle=False) as data:
+                return [data[name] for name in names.split()]
+        except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
+            if again:
+                raise
+    return []
 
 
 def _fetched(

@@ -7,6 +7,7 @@ Perfetto, and <host>.kernels.txt.
 
 from __future__ import annotations
 
+import atexit
 import os
 import socket
 import time
@@ -77,6 +78,13 @@ def stop(save: bool = True) -> None:
         session.recording.save(session.folder / f"{host}.trace.json.gz")
         write_whole(session.folder / f"{host}.xplane.pb", xspace(session.recording.timeline(), host))
         write_whole(session.folder / f"{host}.kernels.txt", (session.recording.table(100) + "\n").encode())
+
+
+@atexit.register
+def _drop() -> None:
+    """End what a program has left running, while Python can still import: nothing is written, as in TensorFlow."""
+    if _session is not None:
+        stop(save=False)
 
 
 class Profile:

@@ -16,12 +16,13 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from fastgraph import errors
 from fastgraph.core.base.dtype import bfloat16
+from fastgraph.core.base.locks import Lock
 from fastgraph.errors import NotBuiltError
 from fastgraph.replication import exchange, failure_detection, persistent_allreduce
 from fastgraph.replication.persistent_allreduce import TURNS, Begun, Layout, Prepared, PreparedSum, wide
@@ -32,6 +33,7 @@ _LOOKS = range(30)  # at a request before the processor is given to others again
 _PATIENT = 2.0  # seconds after which it is looked at now and then
 
 Arrays = list[np.ndarray]
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def world() -> Any:
@@ -88,12 +90,24 @@ def _references(rooms: Sequence[np.ndarray]) -> int:
 _IDLE = _references([np.empty(0)])
 
 
+def _in_turn(method: _Method) -> _Method:
+    """Let one thread after the other call a method of a Link."""
+
+    @functools.wraps(method)
+    def called(self: Link, *args: Any, **kwargs: Any) -> Any:
+        with self.lock:
+            return method(self, *args, **kwargs)
+
+    return called  # type: ignore[return-value]
+
+
 class Link:
     """This process's connection to the others."""
 
     def __init__(self, comm_world: Any, limit: float) -> None:
         mpi: Any = sys.modules["mpi4py.MPI"]
         self._mpi, self.rank, self.size = mpi, int(comm_world.rank), int(comm_world.size)
+        self.lock = Lock()  # of the thread that begins an exchange, or ends one: the others' come after it
         self._known: dict[Hashable, tuple[int, str]] = {}  # what was compared: its digest, and words for it
         self._rooms: dict[tuple[int, np.dtype], list[np.ndarray]] = {}
         self._prepared: dict[Layout, Prepared] = {}
@@ -216,6 +230,7 @@ class Link:
 
     # Sums.
 
+    @_in_turn
     def start(self, arrays: Sequence[np.ndarray], compress: bool = False) -> Sum | Begun:
         """Begin to add arrays up, packed by their dtypes. t[*s]... -> what its `end` gives.
 
@@ -262,9 +277,7 @@ class Link:
 
     def sum(self, own: np.ndarray, total: np.ndarray) -> Any:
         """Begin to add up over all processes; return a request. t[n], and where the sum is to be; `own` has to stay."""
-        if self.size == 2:
-            return exchange.Exchange(self._data, own, total)
-        return self._data.Iallreduce(own, total)
+        return exchange.begin(self._data, own, total)
 
     def room(self, size: int, dtype: np.dtype) -> np.ndarray:
         """Return memory for a result, that of an earlier one if nobody has that any more. -> t[size]."""
@@ -279,6 +292,7 @@ class Link:
 
     # Whole arrays.
 
+    @_in_turn
     def all_gather(self, arrays: Sequence[np.ndarray], axis: int = 0) -> list[Arrays]:
         """Return for each of the arrays what each process has of it; shapes may differ along one axis. All at once."""
         number = self._begin("the joining", tuple([(array.dtype, _open(array.shape, axis)) for array in arrays]), axis)
@@ -306,6 +320,7 @@ class Link:
                 found[i].append(part.view(array.dtype).reshape(shape))
         return found
 
+    @_in_turn
     def of_first(self, array: np.ndarray) -> np.ndarray:
         """Return what the first process has. t[*s] -> t[*s]."""
         number = self._begin("the first one's part", ((array.dtype, array.shape),))

@@ -1,4 +1,6 @@
-"""Sums of arrays over two processes: each sends the other all that it has, and adds up what comes.
+"""Sums of arrays over processes, by the kind of device on which they lie; over two of them by an exchange.
+
+Of two processes each sends the other all that it has, and adds up what comes.
 
 Rule: as many bytes leave a process as in any other way, at once instead of half of them after the other half, so there
 is one latency. Both add up in the same order: a sum of two NaN is the first of them.
@@ -6,6 +8,7 @@ is one latency. Both add up in the same order: a sum of two NaN is the first of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -76,3 +79,38 @@ class PreparedExchange:
             return False
         _add(*self._operands)
         return True
+
+
+def _of_host(comm: Any, own: np.ndarray, total: np.ndarray) -> Any:
+    return Exchange(comm, own, total) if comm.size == 2 else comm.Iallreduce(own, total)
+
+
+class Staged:
+    """A sum of what lies on a GPU: copied to the host, added up there, and copied back when `Test` is true.
+
+    own, total: arrays with `copy_to_host` and `copy_to_device`, as Numba's are.
+    """
+
+    __slots__ = ("_operands", "_request", "_total")
+
+    def __init__(self, comm: Any, own: Any, total: Any) -> None:
+        sent = own.copy_to_host()
+        self._operands, self._total = (sent, np.empty_like(sent)), total
+        self._request = _of_host(comm, *self._operands)
+
+    def Test(self) -> bool:
+        """Return whether the sum is on the device. Its name is that of MPI's requests."""
+        if not self._request.Test():
+            return False
+        self._total.copy_to_device(self._operands[1])
+        return True
+
+
+#: The beginning of a sum, by the kind of device: (communicator, own, total) -> a request. One of NCCL's takes the place
+#: of "GPU", as does an MPI that reads the memory of GPUs itself.
+KINDS: dict[str, Callable[[Any, Any, Any], Any]] = {"CPU": _of_host, "GPU": Staged}
+
+
+def begin(comm: Any, own: Any, total: Any) -> Any:
+    """Begin to add up over all processes what lies on one device; return a request. t[n], t[n] for the sum."""
+    return KINDS["GPU" if hasattr(own, "copy_to_host") else "CPU"](comm, own, total)

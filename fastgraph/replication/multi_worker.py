@@ -164,7 +164,8 @@ class _Processes(StrategyExtended):
             return [np.int64(number)]
 
         def end(number: Any, *_: np.ndarray) -> list[np.ndarray]:
-            return under_way.pop(int(number)).end()  # type: ignore[no-any-return]
+            with self._link.lock:
+                return under_way.pop(int(number)).end()  # type: ignore[no-any-return]
 
         begun = [communicated(start, own[::-1], (int64, None, None), early=True)[0] for own in packs]
         sums: list[Any] = []

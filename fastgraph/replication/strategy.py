@@ -198,6 +198,10 @@ class StrategyExtended:
         """Return what every device has of a tensor: the tensor."""
         return convert_to_tensor(tensor)
 
+    def non_slot_devices(self, var_list: object) -> tuple[str, ...]:
+        """Return the devices of Variables that belong to none of `var_list`: those of all Variables."""
+        return self.parameter_devices
+
     def read_var(self, v: Variable) -> Tensor:
         """Return a Variable's value: a replica's own, or between them what its copies come to."""
         return v.read_value()
@@ -520,9 +524,10 @@ class MirroredStrategy(Strategy):
     def __init__(self, devices: Sequence[str] | None = None, cross_device_ops: CrossDeviceOps | None = None) -> None:
         super().__init__(None)
         self.extended = StrategyExtended(self, cross_device_ops)
-        names = devices or [each.name for each in list_logical_devices("CPU")]
+        names = devices or [each.name for each in list_logical_devices("GPU") or list_logical_devices("CPU")]
         if len({name.upper().rpartition("DEVICE:")[2].strip("/") for name in names}) < len(names):
-            raise AssertionError(f"No duplicates allowed in `devices` argument: {names}")
+            full = tuple(device_name(0, part_of(placed(name))) for name in names)
+            raise AssertionError(f"No duplicates allowed in `devices` argument: {full}")
         self._devices = tuple(device_name(0, part_of(placed(name))) for name in names)
 
 

@@ -33,7 +33,9 @@ from fastgraph.core.base.dtype import resource
 from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.base.locks import Lock, importing
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.devices import is_gpu
 from fastgraph.core.native.buffer import Cell
+from fastgraph.errors import OpError
 from fastgraph.graph.interpreter import interpret, interpret_unless
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.passes import optimize
@@ -160,6 +162,8 @@ class Executable:
         self._spent = 0.0  # seconds in them
         self._latest_s = 0.0  # of these, in the latest call
         self._worked = 0.0  # of its thread's in them
+        on_gpu = any(node.device is not None and is_gpu(node.device) for node in graph.nodes)
+        self._device_programs: dict[Any, Any] | None = {} if on_gpu else None
 
     @property
     def graph(self) -> Graph:
@@ -175,6 +179,8 @@ class Executable:
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
         """The graph's outputs. Raises what its ops raise."""
+        if self._device_programs is not None and (found := self._on_gpu(inputs)) is not None:
+            return found
         plan = self.plan(inputs)
         if plan is None:
             begun, worked = time.monotonic(), time.thread_time()
@@ -194,6 +200,24 @@ class Executable:
                 return results
             assert plan is not None
         return plan.run(list(inputs))
+
+    def _on_gpu(self, inputs: Sequence[Any]) -> list[Any] | None:
+        """The graph's outputs as a GPU computes them; None, from then on, where it cannot, of which a warning tells."""
+        programs = self._device_programs
+        assert programs is not None
+        key = tuple([() if isinstance(x, Cell) else x.aval.shape for x in inputs])
+        try:
+            if key not in programs:
+                make = imported("fastgraph.compiler.cuda.device_program").DeviceProgram
+                programs[key] = make(self.graph, key)
+            return list(programs[key](*inputs))
+        except (OpError, NotImplementedError):
+            raise
+        except Exception as error:  # of Numba's, of CUDA's, or of sizes that are data
+            text = f"{self.name} runs on the CPU, not on the GPU: {type(error).__name__}: {error}"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+            self._device_programs = None
+            return None
 
     def _note_run(self, spent: float, worked: float) -> None:
         """Note a call by the ops' bodies: what it took says when a Program is worth the Python that it takes."""
@@ -239,6 +263,8 @@ class Executable:
 
     def plan(self, inputs: Sequence[Any]) -> Plan | None:
         """The compiled plan for inputs of these shapes; None as long as there is none."""
+        if self._device_programs is not None:
+            return None
         key = tuple([None if isinstance(x, Cell) else x.aval.shape for x in inputs])
         found = self._plans.get(key)
         if found is None:

@@ -18,6 +18,7 @@ from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import Aval, compatible
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.native.buffer import Cell
+from fastgraph.core.replicas import current
 from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_trace, init_scope
 from fastgraph.errors import InvalidArgumentError, NotFoundError, OpError
 from fastgraph.graph.differentiate import entering
@@ -34,6 +35,7 @@ from fastgraph.staging.function import Function
 from fastgraph.staging.signature import cache_keys
 from fastgraph.staging.signature.traced_signature import Signature
 from fastgraph.state.tracking import TrackableResource
+from fastgraph.state.variable import Variable
 
 _BUILT = frozenset({"_trace", "_structure", "_runner", "_cell_names", "_flat", "_single", "_kept"})
 
@@ -55,6 +57,7 @@ class RestoredConcreteFunction(ConcreteFunction):
         self.result = result  # the structure of what it returns, specs for tensors
         self._keywords = None if keywords is None else list(keywords)
         self._most_positional = -1  # -1: as many as there are
+        self._of_replicas: dict[int, RestoredConcreteFunction] = {}
         self._lock = Lock()
 
     def __getattr__(self, name: str) -> Any:
@@ -137,6 +140,21 @@ class RestoredConcreteFunction(ConcreteFunction):
             kwargs = {**dict(zip(names, args, strict=False)), **kwargs}
             args = ()
         return super().leaves_of_call(args, kwargs)
+
+    def call_flat(self, leaves: list[Any]) -> Any:
+        """Call the graph on its input tensors, on a replica that of its own copies of Variables."""
+        replica = current()
+        index = 0 if replica is None else replica.index
+        if not index or not any(isinstance(each, Variable) and len(each._copies) > 1 for each in self.objects):
+            return super().call_flat(leaves)
+        if index not in self._of_replicas:
+            own = RestoredConcreteFunction(self.label, self.library, self.signature, self.result, self._keywords)
+            own.bound = [
+                each._copies[index].__fg_cell__ if isinstance(each, Variable) and len(each._copies) > 1 else held
+                for each, held in zip(self.objects, self.bound, strict=True)
+            ]
+            self._of_replicas[index] = own
+        return self._of_replicas[index].call_flat(leaves)
 
     def fitted(self, leaves: list[Any]) -> list[Any]:
         """Return the tensors of a call as the graph takes them."""

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from fastgraph.core.base.gc_pause import resting
-from fastgraph.core.tensor import EagerTensor, init_scope
+from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.tensor import EagerTensor, current_state, init_scope
 from fastgraph.errors import InvalidArgumentError, NotFoundError, OpError
 from fastgraph.graphdef import import_datasets
 from fastgraph.graphdef.import_calls import OPENING_FILES, CustomGradient, Library
@@ -19,6 +20,7 @@ from fastgraph.graphdef.import_values import attribute, attributes, dims_of, dty
 from fastgraph.graphdef.importer import unserved
 from fastgraph.graphdef.messages import Message, TensorShapeProto, VersionDef
 from fastgraph.graphdef.wire_format import parsed
+from fastgraph.ops.creation import zeros
 from fastgraph.saving import revived_types
 from fastgraph.saving import saved_model_files as files
 from fastgraph.saving.saved_model_functions import (
@@ -301,12 +303,19 @@ class _Loader:
 
     def _variable(self, number: int, node: Message) -> Any:
         said = node.variable
-        return Variable._uninitialized(
-            dtype_of(said.dtype), dims_of(field_of(said, "shape", TensorShapeProto())), field_of(said, "name") or None,
-            bool(field_of(said, "trainable", False)),
-            synchronization=VariableSynchronization(field_of(said, "synchronization", 0)),
-            aggregation=VariableAggregation(field_of(said, "aggregation", 0)),
-        )  # fmt: skip
+        dtype, dims = dtype_of(said.dtype), dims_of(field_of(said, "shape", TensorShapeProto()))
+        what: dict[str, Any] = {
+            "dtype": dtype,
+            "shape": TensorShape(dims),
+            "name": field_of(said, "name") or None,
+            "trainable": bool(field_of(said, "trainable", False)),
+            "synchronization": VariableSynchronization(field_of(said, "synchronization", 0)),
+            "aggregation": VariableAggregation(field_of(said, "aggregation", 0)),
+        }
+        if not current_state().extra.get("variable_creators"):
+            return Variable._uninitialized(**what)
+        empty = zeros([size or 0 for size in dims or ()], dtype)  # strategies and others make it in their ways
+        return Variable(empty, **what)
 
     def _constant(self, number: int, node: Message) -> Any:
         name = field_of(node.constant, "operation", "")

@@ -20,7 +20,11 @@ def restore_variable(variable: Variable, reader: BundleReader, key: str) -> None
             f"{key}: a {dtype.name} tensor of shape {shape} is saved for the Variable {variable.name}, which has "
             f"dtype {variable.dtype.name} and shape {variable.shape}",
         )  # fmt: skip
-    cell_assign(variable.__fg_cell__, from_array(reader.read(key), dtype))
+    value = from_array(reader.read(key), dtype)
+    if variable._copies:  # of sums each gets its part
+        variable.assign(value)
+    else:
+        cell_assign(variable.__fg_cell__, value)
 
 
 def restore_table(table: Table, reader: BundleReader, keys: Sequence[str]) -> None:

@@ -86,13 +86,15 @@ def _user_lines(traceback: types.TracebackType | None) -> list[str]:
     One star stands for functions that AutoGraph converts (or has no need to), two for a function that it leaves as it
     is, and none for what that one calls.
     """
-    found = []
+    found: list[str] = []
     converted = True  # the function around
     for entry, begins in _user_entries(traceback):
         code = entry.tb_frame.f_code
         line = user_line(code, entry.tb_lineno)
         assert line is not None
         if autograph.leaves(code, str(entry.tb_frame.f_globals.get("__name__", ""))):
+            if begins and not found:  # AutoGraph has no part in what follows
+                return []
             mark = "  **" if converted and not begins else ""
             converted = False
         else:

@@ -281,6 +281,11 @@ class DistributedVariable(Variable, DistributedValues):
         replica = current()
         if replica is None:
             return self._change_all(change, method, value, read_value)
+        strategy = getattr(replica.context, "strategy", self.distribute_strategy)
+        if strategy is not self.distribute_strategy:
+            raise RuntimeError(
+                f"Mixing different tf.distribute.Strategy objects: {strategy!r} is not {self.distribute_strategy!r}"
+            )
         alone = replica.updates or replica.context is None or not self._is_mirrored
         if alone or self._aggregation is VariableAggregation.NONE:
             return change(self._here, value)

@@ -170,7 +170,7 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
                 cls.handle = property(lambda self: self.__getattr__("handle"))  # type: ignore[assignment]
 
     __fg_cell__: Cell
-    _copies: tuple[Variable, ...] = ()  # of one of several replicas: each replica's own
+    _copies: tuple[Variable, ...]  # of one of several replicas: each replica's own
 
     def __init__(
         self,
@@ -239,6 +239,7 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
         self.__fg_cell__ = cell = Cell(aval, plain)
         cell.part = part_of(current_state().device)
         cell.variable, cell.trainable = weakref.ref(self), trainable
+        self._copies = ()  # not the class's: a wrapper that has it from there would not ask the Variable that it wraps
         self._name = plain + ":0"
         self._trainable = trainable
         self._constraint = constraint
@@ -579,6 +580,7 @@ class UnreadVariable(Variable):
     """The result of an assign: reads as the Variable does when it is used; for the rest it asks the Variable."""
 
     _name = "UnreadVariable"
+    _copies = ()
     _owner: Variable  # which must outlive what stands for it
     op: Any  #: The Operation that assigns, where a graph is traced.
 

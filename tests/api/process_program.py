@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,20 @@ for each in (strategy, packs):
             assert value.dtype == right.dtype and value.shape == right.shape
             np.testing.assert_allclose(value.numpy().astype(complex), right.astype(complex), rtol=1e-6)
             everywhere(value)
+
+# Threads of a process exchange one after the other; all begin the same.
+found: list[float] = []
+threads = [
+    threading.Thread(
+        target=lambda: found.append(float(strategy.reduce("SUM", strategy.run(lambda: tf.constant(1.0)), None)))
+    )
+    for _ in range(4)
+]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert found == [n] * 4
 
 # Many sums of one layout begun before any ends, and ended in another order.
 link = collectives.link(None)

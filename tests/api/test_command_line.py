@@ -100,7 +100,7 @@ def test_configuration() -> None:
     config.set_visible_devices([], "GPU")
     with pytest.raises(ValueError, match="Unrecognized device"):
         config.set_visible_devices([config.PhysicalDevice("/physical_device:GPU:7", "GPU")], "GPU")
-    with pytest.raises(ValueError, match="it is no GPU"):
+    with pytest.raises(ValueError, match="non-GPU"):
         config.experimental.set_memory_growth(config.list_physical_devices()[0], True)
     before = flags.get("threads")
     with flags.override(threads=before):

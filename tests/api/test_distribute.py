@@ -587,3 +587,80 @@ def test_numbers_of_replicas_enter_functions_as_tensors(strategy: Any) -> None:
             x, s, n = run(step, (given,))
             assert [float(each) for each in x.values] == [1.0, 2.0] and n is None
             assert fg.get_static_value(strategy.experimental_local_results(s)[0]) in (b"s!", "s!")
+
+
+def test_variables_of_another_strategy_are_not_written(strategy: Any) -> None:
+    other = fg.distribute.MirroredStrategy([TWO[1]])
+    with other.scope():
+        v = fg.Variable(1.0)
+    mixed = fg.distribute.MirroredStrategy(TWO)
+    with mixed.scope():
+        w = fg.Variable(1.0)
+    with pytest.raises(RuntimeError, match="Mixing different tf.distribute.Strategy objects"):
+        strategy.run(lambda: w.assign_add(1.0))
+    assert other.run(lambda: v.assign_add(1.0)).numpy() == 2.0 and w.numpy() == 1.0
+
+
+def test_the_same_device_twice_is_refused_by_its_full_name() -> None:
+    with pytest.raises(AssertionError, match=r"No duplicates allowed in `devices` argument: \('/job:localhost"):
+        fg.distribute.MirroredStrategy(["CPU:0", "/cpu:0"])
+
+
+class Saved(fg.Module):
+    """A model whose steps are counted on each replica, and that can be trained after it was loaded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = fg.Variable([[1.0], [2.0]])
+        self.n = fg.Variable(
+            0.0, trainable=False, aggregation=fg.VariableAggregation.MEAN,
+            synchronization=fg.VariableSynchronization.ON_READ,
+        )  # fmt: skip
+        self.grows = fg.Variable([1.0], shape=[None], trainable=False)
+
+    @fg.function(input_signature=[fg.TensorSpec([None, 2])])
+    def __call__(self, x: Any) -> Any:
+        self.n.assign_add(fg.reduce_sum(x))
+        return x @ self.w
+
+
+def test_what_is_loaded_in_a_scope_has_copies(strategy: Any, tmp_path: Path) -> None:
+    module = Saved()
+    module.n.assign(4.0)
+    module.grows.assign([1.0, 2.0])
+    fg.saved_model.save(module, str(tmp_path))
+    with strategy.scope():
+        loaded = fg.saved_model.load(str(tmp_path))
+        optimizer = fg.keras.optimizers.SGD(0.1)
+    assert [copy.numpy() for copy in loaded.n.values] == [4.0, 4.0] and loaded.grows.numpy().tolist() == [1.0, 2.0]
+
+    def replica(x: Any) -> Any:
+        with fg.GradientTape() as tape:
+            loss = fg.reduce_sum(loaded(x))
+        optimizer.apply_gradients([(tape.gradient(loss, loaded.w), loaded.w)])
+        return loss
+
+    given = strategy.experimental_distribute_values_from_function(
+        lambda context: fg.fill([1, 2], 1.0 + context.replica_id_in_sync_group)
+    )
+    for run in (strategy.run, fg.function(strategy.run)):
+        run(replica, args=(given,))
+    assert [copy.numpy() for copy in loaded.n.values] == [8.0, 12.0] and loaded.n.numpy() == 10.0
+    for copy in loaded.w.values:
+        np.testing.assert_allclose(copy.numpy(), [[0.4], [1.4]], rtol=1e-5)
+
+
+def test_a_wrapper_of_a_mirrored_variable_is_each_replica_s_copy(strategy: Any) -> None:
+    class Wrapper(fg.Variable):
+        def __init__(self, variable: Any) -> None:
+            self._variable = variable
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._variable, name)
+
+    with strategy.scope():
+        v = fg.Variable(1.0)
+    for kind in ((Wrapper,), (Wrapper, type(v))):
+        wrapped = type("Both", kind, {})(v)
+        assert len(wrapped._copies) == 2, kind
+        assert strategy.run(lambda wrapped=wrapped: wrapped.__fg_cell__ is wrapped._here.__fg_cell__)

@@ -12,6 +12,7 @@ READERS = {
     "_tape.pyx": "errors name the user's line",
     "core/base/deferred_signals.py": "a handler of a signal takes the frame that it interrupts, as Python's do",
     "core/devices.py": "the warning of deprecated methods names the user's line",
+    "api/namespaces.py": "a finder that is asked for a name says what to use if `from module import name` asks",
     "core/primitive.pyx": "the code of op bodies, which are ours: those that only call a ufunc",
     "data/stored_elements.py": "the instructions of a dataset's functions name its snapshot on the disk",
     "door/internal_decorators.py": "decorators are named after who makes them, which programs can only look at",

@@ -25,6 +25,7 @@ BY_NAME = {
     "__main__": 1,  # a module of the user's, whose public names are listed
     "api.namespaces": 13,  # the tables of public names, and what pickle finds by them
     "core.base.deferred_signals": 3,  # what every other late import of a public name goes through, and SciPy's
+    "core.gpus": 2,  # ctypes, where there is a driver
     "core.registry": 1,  # the modules of ops, by the index
     "core.tensor": 1,  # methods of tensors that few programs ask for
     "door.internal_names": 2, "door.internal_rnn": 1, "door.modules": 3, "door.v1_names": 1,  # tables of names, as the public ones
@@ -32,7 +33,7 @@ BY_NAME = {
     "keras": 1,  # the public names of the room itself
     "linear_operators.base": 1,  # the operator that is the result of another: classes of the room, by kind
     "replication.collectives": 1, "unittests.case": 2, "unittests.running": 1,  # extras
-    "runtime.executable": 1,  # what making a Program needs, ahead of it and in pieces
+    "runtime.executable": 2,  # what making a Program needs, ahead of it and in pieces; the compiler for GPUs
     "saving.saved_model_structures": 1,  # classes of tf.data, by a table
     "staging.autograph": 1,  # the room's own module that knows of single functions
 }  # fmt: skip

@@ -220,6 +220,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
         170_980,
         "incomplete beta, tridiagonal systems, rows of up to 128 and joined strings as kernels and in C; half transforms",
     ),
+    (171_430, "GPUs listed, and Functions put on them; loaded functions on each replica's copies; hints at imports"),
 )
 
 #: Lines that may be left over before the budget has to be lowered.

@@ -30,7 +30,7 @@ from fastgraph.compiler.program.program import (
     Size,
     Step,
 )
-from fastgraph.compiler.program.symbolic_extents import witness_avals
+from fastgraph.compiler.program.symbolic_extents import FIRST_WITNESS, witness_avals
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import EagerTensor, as_array, cell_assign, cell_read, from_array
@@ -99,10 +99,17 @@ class Transfer:
 
 
 class DeviceProgram:
-    """An optimised graph with static shapes, to be run on a GPU (or its simulator)."""
+    """An optimised graph with static shapes, to be run on a GPU (or its simulator).
 
-    def __init__(self, graph: Graph) -> None:
-        shapes = [value.aval.shape for value in graph.parameters]
+    shapes: Those of the parameters, where the graph itself does not say. Raises NotOnDevice where sizes are data.
+    """
+
+    def __init__(self, graph: Graph, shapes: Sequence[Any] | None = None) -> None:
+        shapes = [value.aval.shape for value in graph.parameters] if shapes is None else shapes
+        known = {n for shape in shapes for n in shape or ()}
+        for aval in witness_avals(graph, shapes).avals.values():
+            if aval.shape is None or any(n is None or (n >= FIRST_WITNESS and n not in known) for n in aval.shape):
+                raise NotOnDevice(f"the shape {aval.shape} is only known when it is computed")
         refused: set[Node] = set()
         while True:
             try:

@@ -238,3 +238,8 @@ def unknown_variables() -> list[str]:
     """Return the FASTGRAPH_* variables that are set and mean nothing, as after a slip of the keyboard."""
     known = {flag.variable for flag in FLAGS.values()} | {"FASTGRAPH_CYTHON_DEBUG", "FASTGRAPH_BUILD_JOBS"}
     return sorted(name for name in os.environ if name.startswith("FASTGRAPH_") and name not in known)
+
+
+def of_others(variable: str, default: str) -> str:
+    """Return a variable of the environment that is another program's, such as Numba's; `default` if it is not set."""
+    return os.environ.get(variable, default)
