@@ -176,3 +176,19 @@ def mean_pairwise_squared_error(
 
 
 globals().update({name: _loss(name) for name in _LOSSES})
+
+
+class GraphKeys:
+    """The names of TensorFlow 1's collections: programs name them (`loss_collection=`), though there are none."""
+
+    GLOBAL_VARIABLES = VARIABLES = "variables"
+    TABLE_INITIALIZERS = "table_initializer"
+
+
+for _name in (
+    "LOCAL_VARIABLES METRIC_VARIABLES MODEL_VARIABLES TRAINABLE_VARIABLES SUMMARIES QUEUE_RUNNERS ASSET_FILEPATHS "
+    "MOVING_AVERAGE_VARIABLES REGULARIZATION_LOSSES CONCATENATED_VARIABLES SAVERS WEIGHTS BIASES ACTIVATIONS UPDATE_OPS "
+    "LOSSES SAVEABLE_OBJECTS RESOURCES LOCAL_RESOURCES TRAINABLE_RESOURCE_VARIABLES INIT_OP LOCAL_INIT_OP READY_OP "
+    "READY_FOR_LOCAL_INIT_OP SUMMARY_OP GLOBAL_STEP EVAL_STEP TRAIN_OP COND_CONTEXT WHILE_CONTEXT"
+).split():
+    setattr(GraphKeys, _name, _name.lower())
