@@ -55,7 +55,7 @@ CALLS: list[tuple[Any, Any]] = [
     (lambda: v1.losses.mean_squared_error([1.0, 2.0], [2.0, 4.0], [1.0, 0.0]), 1.0),
     (lambda: v1.losses.absolute_difference([1.0, 2.0], [2.0, 4.0], reduction="none"), [1.0, 2.0]),
     (lambda: v1.losses.absolute_difference([1.0], [2.0], loss_collection=v1.GraphKeys.LOSSES), 1.0),
-    (lambda: tf.constant([v1.GraphKeys.GLOBAL_VARIABLES, v1.GraphKeys.UPDATE_OPS]), [b"variables", b"update_ops"]),
+    (lambda: fg.constant([v1.GraphKeys.GLOBAL_VARIABLES, v1.GraphKeys.UPDATE_OPS]), [b"variables", b"update_ops"]),
     (lambda: v1.losses.cosine_distance([[1.0, 0.0]], [[1.0, 0.0]], dim=1), 0.0),
     (lambda: v1.losses.compute_weighted_loss([1.0, 2.0], 2.0, reduction="weighted_sum"), 6.0),
     (lambda: v1.losses.hinge_loss([1.0, 0.0], [0.5, 0.5]), 1.0),
