@@ -61,12 +61,7 @@ DEFAULTS = {"text": "", "bytes": b"", "int": 0, "zigzag": 0, "float": 0.0, "doub
             "type": Enum(0), "fixed32": 0}  # fmt: skip
 
 
-class Field(NamedTuple):
-    """A field: `kind` is a number's, text, bytes, or a message; `key` the kind of a map's keys.
-
-    The rest is what the protobuf library's text and JSON formats ask of a descriptor.
-    """
-
+class _Field(NamedTuple):
     name: str
     number: int
     kind: str
@@ -74,6 +69,14 @@ class Field(NamedTuple):
     key: str | None
     oneof: str  # the group of those of which at most one is set, or ""
 
+
+class Field(_Field):
+    """A field: `kind` is a number's, text, bytes, or a message; `key` the kind of a map's keys.
+
+    The rest is what the protobuf library's text and JSON formats ask of a descriptor.
+    """
+
+    __slots__ = ()
     is_extension = is_required = False
     full_name = property(lambda self: self.name)
     is_repeated = property(lambda self: self.repeated or self.key is not None)
@@ -104,14 +107,17 @@ class Field(NamedTuple):
         return KINDS[self.kind].DESCRIPTOR if self.kind in KINDS else None
 
 
-class Descriptor(NamedTuple):
-    """The name of a type of message, and its fields."""
-
+class _Descriptor(NamedTuple):
     name: str
     full_name: str
     fields: tuple[Field, ...]
     has_options: bool = False  # only those of a map's entries have
 
+
+class Descriptor(_Descriptor):
+    """The name of a type of message, and its fields."""
+
+    __slots__ = ()
     is_extendable = False
     containing_type = None
     file = SimpleNamespace(name="tensorflow")
