@@ -16,7 +16,7 @@ from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 class FunctionType(inspect.Signature):
     """A signature whose annotations are specs of tensors and Literals. Source: tf.types.experimental.FunctionType."""
 
-    captures: dict[int, TypeSpec] = {}  # noqa: RUF012 (a trace has its own)
+    captures: Mapping[int, TypeSpec] = {}
 
     def __repr__(self) -> str:
         rows = [f"  {each.name} ({each.kind.name}): {_written(each.annotation)}" for each in self.parameters.values()]
@@ -56,7 +56,7 @@ def of_function(python_function: Any, skip_first: bool) -> FunctionType:
 
 
 def of_trace(
-    parameters: list[inspect.Parameter], structure: dict[str, Any], result: object, captures: dict[int, TypeSpec]
+    parameters: list[inspect.Parameter], structure: dict[str, Any], result: object, captures: Mapping[int, TypeSpec]
 ) -> FunctionType:
     """Return the signature of a trace: parameters with the specs and values that they had, and the specs of results."""
     typed = [
