@@ -477,3 +477,13 @@ def test_tables_of_a_graph_are_asked_for_what_it_is_given_later() -> None:
         more = fg.lookup.experimental.MutableHashTable(fg.string, fg.int64, -1).lookup(v1.placeholder(fg.string, []))
     assert (found.shape.as_list(), found.dtype, more.dtype) == ([None], fg.int32, fg.int64)
     assert found.graph is graph and "LookupTableFindV2" in {op.type for op in graph.get_operations()}
+
+
+def test_vectors_of_which_no_rank_is_known_have_one_axis() -> None:
+    unknown = fg.TensorSpec(None, fg.int32)
+    difference = fg.function(lambda x, y: v1.setdiff1d(x, y), input_signature=[unknown, unknown])
+    elements, places = difference.get_concrete_function().structured_outputs
+    assert (elements.shape.rank, places.shape.rank) == (1, 1)
+    assert [numbers(each) for each in difference([1, 2, 3, 4], [2, 4])] == [[1, 3], [0, 2]]
+    with pytest.raises(fg.errors.InvalidArgumentError):
+        difference([[1, 2]], [2])
