@@ -487,3 +487,9 @@ def test_vectors_of_which_no_rank_is_known_have_one_axis() -> None:
     assert [numbers(each) for each in difference([1, 2, 3, 4], [2, 4])] == [[1, 3], [0, 2]]
     with pytest.raises(fg.errors.InvalidArgumentError):
         difference([[1, 2]], [2])
+    inverse = fg.function(fg.math.invert_permutation, input_signature=[unknown])
+    assert inverse.get_concrete_function().structured_outputs.shape.rank == 1 and numbers(inverse([2, 0, 1])) == [
+        1,
+        2,
+        0,
+    ]
