@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from fastgraph.core import devices
+from fastgraph.core.device_spec import DeviceSpec
 from fastgraph.core.tensor import current_state
 from fastgraph.core.tensor import executing_eagerly as executing_eagerly
 
@@ -38,6 +39,11 @@ class Context:
     def device_name(self) -> str | None:
         """The device that ops are asked to run on, None if none was named."""
         return current_state().device
+
+    @property
+    def device_spec(self) -> DeviceSpec:
+        """The device that tf.device names here; of none, a DeviceSpec of nothing."""
+        return DeviceSpec.from_string(self.device_name or "")
 
 
 _context = Context()

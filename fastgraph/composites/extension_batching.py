@@ -166,7 +166,9 @@ class Encodings:
 
     def packed(self, results: Any) -> Any:
         """Return the values of the encodings of all results."""
-        specs = [None if _spec(leaf) is None else batched_spec(leaf, None) for leaf in nesting.flatten(self._wanted)]
+        first = next(iter(nesting.flatten(results)), None)
+        n = None if first is None else first.shape[0]
+        specs = [None if _spec(leaf) is None else batched_spec(leaf, n) for leaf in nesting.flatten(self._wanted)]
         return _decoded(self._wanted, specs, results)
 
 

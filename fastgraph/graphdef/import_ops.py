@@ -123,10 +123,11 @@ def _list_diff(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         x, y = [np.array(each) for each in known]
         places = np.flatnonzero(~np.isin(x, y))
         return [constant(x[places], inputs[0].dtype), constant(places.astype(kind.numpy_dtype))]
-    both = public_function("equal")(public_function("expand_dims")(inputs[0], 1), inputs[1])
+    x, y = [each if each.shape.rank == 1 else public_function("ensure_shape")(each, [None]) for each in inputs]
+    both = public_function("equal")(public_function("expand_dims")(x, 1), y)
     new = public_function("logical_not")(public_function("reduce_any")(both, 1))
     places = public_function("reshape")(public_function("where")(new), [-1])
-    return [public_function("boolean_mask")(inputs[0], new), public_function("cast")(places, kind)]
+    return [public_function("boolean_mask")(x, new), public_function("cast")(places, kind)]
 
 
 def _public(function: str, *names: str) -> Callable[[str, list[Any], dict[str, Any]], Any]:

@@ -5,7 +5,8 @@ Rule: facts of the format and nothing else. Source: tensorflow/core/framework/*.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Self
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from fastgraph.graphdef.saved_model_types import TABLE as SAVED_MODELS
 
@@ -35,9 +36,32 @@ class Enum(int):
         return _TYPES[self] if 0 <= self < len(_TYPES) else str(int(self))
 
 
-class Field(NamedTuple):
-    """A field: `kind` is a number's, text, bytes, or a message; `key` the kind of a map's keys."""
+#: Kind of field -> FieldDescriptor's TYPE and CPPTYPE, as the protobuf library numbers them.
+_PROTO_TYPES = {
+    "double": (1, 5), "float": (2, 6), "int": (3, 2), "uint64": (4, 4), "int32": (5, 1), "fixed32": (7, 3),
+    "bool": (8, 7), "text": (9, 9), "bytes": (12, 9), "uint32": (13, 3), "type": (14, 8), "zigzag": (18, 2),
+}  # fmt: skip
+#: Fields of numbers that are int32 or uint: the JSON format writes those of 64 bits as text.
+_NARROW = {
+    **dict.fromkeys(("producer", "min_consumer", "bad_consumers", "version", "version_number", "int_val"), "int32"),
+    **dict.fromkeys(("half_val", "height", "width", "colorspace", "data_class", "level", "node_id"), "int32"),
+    **dict.fromkeys(("num_shards", "endianness", "shard_id"), "int32"),
+    **dict.fromkeys(("original_variable_node_id", "slot_variable_node_id"), "int32"),
+    "uint32_val": "uint32",
+    "uint64_val": "uint64",
+}
+_ENUM_VALUES = [SimpleNamespace(name=name, number=number, has_options=False) for name, number in _NUMBERS.items()]
+_DATA_TYPE = SimpleNamespace(
+    name="DataType", full_name="tensorflow.DataType", is_closed=False, values=_ENUM_VALUES,
+    values_by_name={value.name: value for value in _ENUM_VALUES},
+    values_by_number={value.number: value for value in _ENUM_VALUES},
+)  # fmt: skip
+#: Kind of field -> what one that is not set reads as.
+DEFAULTS = {"text": "", "bytes": b"", "int": 0, "zigzag": 0, "float": 0.0, "double": 0.0, "bool": False,
+            "type": Enum(0), "fixed32": 0}  # fmt: skip
 
+
+class _Field(NamedTuple):
     name: str
     number: int
     kind: str
@@ -46,12 +70,68 @@ class Field(NamedTuple):
     oneof: str  # the group of those of which at most one is set, or ""
 
 
-class Descriptor(NamedTuple):
-    """The name of a type of message, and its fields."""
+class Field(_Field):
+    """A field: `kind` is a number's, text, bytes, or a message; `key` the kind of a map's keys.
 
+    The rest is what the protobuf library's text and JSON formats ask of a descriptor.
+    """
+
+    __slots__ = ()
+    is_extension = is_required = False
+    full_name = property(lambda self: self.name)
+    is_repeated = property(lambda self: self.repeated or self.key is not None)
+    label = property(lambda self: 3 if self.is_repeated else 1)
+    has_presence = property(lambda self: not self.is_repeated and bool(self.oneof or self.kind in KINDS))
+    containing_oneof = property(lambda self: SimpleNamespace(name=self.oneof) if self.oneof else None)
+    enum_type = property(lambda self: _DATA_TYPE if self.kind == "type" else None)
+    default_value = property(lambda self: [] if self.is_repeated else DEFAULTS.get(self.kind))
+    type = property(lambda self: self._numbers()[0])
+    cpp_type = property(lambda self: self._numbers()[1])
+
+    def _numbers(self) -> tuple[int, int]:
+        if self.key is not None or self.kind in KINDS:
+            return 11, 10
+        return _PROTO_TYPES[_NARROW.get(self.name, self.kind)]
+
+    @property
+    def json_name(self) -> str:
+        """The name in JSON: "floatList"."""
+        first, *rest = self.name.split("_")
+        return first + "".join([word[:1].upper() + word[1:] for word in rest])
+
+    @property
+    def message_type(self) -> Descriptor | None:
+        """The type of a message, or of a map's entries; None for other fields."""
+        if self.key is not None:
+            return Descriptor("Entry", "tensorflow.Entry", entry_fields(self.key, self.kind), True)
+        return KINDS[self.kind].DESCRIPTOR if self.kind in KINDS else None
+
+
+class _Descriptor(NamedTuple):
     name: str
     full_name: str
     fields: tuple[Field, ...]
+    has_options: bool = False  # only those of a map's entries have
+
+
+class Descriptor(_Descriptor):
+    """The name of a type of message, and its fields."""
+
+    __slots__ = ()
+    is_extendable = False
+    containing_type = None
+    file = SimpleNamespace(name="tensorflow")
+    fields_by_name = property(lambda self: {field.name: field for field in self.fields})
+    fields_by_number = property(lambda self: {field.number: field for field in self.fields})
+
+    def GetOptions(self) -> Any:
+        """Return the options of the type: `map_entry`."""
+        return SimpleNamespace(map_entry=self.has_options, message_set_wire_format=False)
+
+
+def entry_fields(key: str, kind: str) -> tuple[Field, Field]:
+    """Return the fields of a map's entries."""
+    return Field("key", 1, key, False, None, ""), Field("value", 2, kind, False, None, "")
 
 
 #: Message -> "name=number:kind", "*" for many, "key>kind" for a map, "group|name" for one of which at most one is set.

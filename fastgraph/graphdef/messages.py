@@ -6,6 +6,7 @@ serialized are the fields that are set, in the order of their numbers. Source: t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -13,11 +14,8 @@ import numpy as np
 
 from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.base.missing_methods import without
-from fastgraph.graphdef.message_types import FIELDS, KINDS, Descriptor, Enum, Field
+from fastgraph.graphdef.message_types import DEFAULTS, FIELDS, KINDS, Descriptor, Enum, Field, entry_fields
 from fastgraph.graphdef.wire_format import opened_message, parsed, serialized
-
-_DEFAULTS = {"text": "", "bytes": b"", "int": 0, "zigzag": 0, "float": 0.0, "double": 0.0, "bool": False,
-             "type": Enum(0), "fixed32": 0}  # fmt: skip
 
 
 class Messages(list[Any]):
@@ -36,6 +34,14 @@ class Messages(list[Any]):
         return made
 
 
+class ScalarMap(dict[Any, Any]):
+    """A map from text to text."""
+
+    def GetEntryClass(self) -> type[Any]:
+        """Return the type of message that a key and its value are in the formats of the protobuf library."""
+        return _entries("text", "text")
+
+
 class MessageMap(dict[Any, Any]):
     """A map to messages: asking for one that is not there makes it."""
 
@@ -52,6 +58,10 @@ class MessageMap(dict[Any, Any]):
     def get_or_create(self, key: object) -> Any:
         """Return the message of a key, which is made if it is not there."""
         return self[key]
+
+    def GetEntryClass(self) -> type[Any]:
+        """Return the type of message that a key and its value are in the formats of the protobuf library."""
+        return _entries("int" if self.kind.__name__ == "ArgAttrs" else "text", self.kind.__name__)
 
 
 @without(
@@ -107,7 +117,7 @@ class Message:
         kind = KINDS.get(field.kind)
         made: Any
         if field.key is not None:
-            made = self.__dict__[name] = {} if kind is None else MessageMap(kind)
+            made = self.__dict__[name] = ScalarMap() if kind is None else MessageMap(kind)
         elif field.repeated:
             made = self.__dict__[name] = [] if kind is None else Messages(kind)
         elif kind is not None:
@@ -116,7 +126,7 @@ class Message:
             if made is None:
                 made = asked[name] = kind()
         else:
-            made = _DEFAULTS[field.kind]
+            made = DEFAULTS[field.kind]
         return made
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -347,9 +357,14 @@ def _checked(field: Field, value: object) -> Any:
     return {"int": int, "zigzag": int, "bool": bool, "type": Enum, "fixed32": int}[field.kind](value)
 
 
-def kind_of(name: str, base: type[Message] = Message) -> type[Any]:
-    """Return a new class for the type of message `name`."""
-    fields = FIELDS[name]
+@functools.cache
+def _entries(key: str, kind: str) -> type[Any]:
+    return kind_of("Entry", fields=entry_fields(key, kind))
+
+
+def kind_of(name: str, base: type[Message] = Message, fields: tuple[Field, ...] = ()) -> type[Any]:
+    """Return a new class for the type of message `name`, of its fields or those given."""
+    fields = fields or FIELDS[name]
     held = [(f.name, f) for f in fields if f.kind in FIELDS and (f.repeated or f.key is not None)]
     words = ", ".join([f"`{field.name}`" for field in fields])
     return type(

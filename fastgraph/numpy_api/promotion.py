@@ -113,7 +113,7 @@ def kind_together(*values: Any) -> Kind:
         before = made
         made, safe = meet(before, kind)
         if Behavior.mode == "safe" and not safe:
-            first, second = (f"({dtype!r}, weak={weak})" for dtype, weak in (before, kind))
+            first, second = (f"({dtype!s}, weak={weak})" for dtype, weak in (before, kind))
             raise TypeError(
                 f"In promotion mode PromoMode.SAFE, implicit dtype promotion between {first} and {second} is "
                 "disallowed. You need to explicitly specify the dtype in your op, or relax your dtype promotion rules "

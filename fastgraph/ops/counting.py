@@ -246,7 +246,7 @@ def confusion_matrix(
 def _check_permutation(dims: Dims) -> Dims:
     if dims is not None and len(dims) != 1:
         raise ValueError("invert_permutation expects a 1D vector.")
-    return dims
+    return (None,) if dims is None else dims
 
 
 @custom(

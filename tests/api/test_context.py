@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
+from fastgraph.api import eager_context
 from fastgraph.core import devices
 
 c = fg.constant
@@ -151,6 +152,7 @@ import logging, sys
 if sys.argv[1] == "root":
     logging.basicConfig(format="mine %(message)s")
 import fastgraph as fg
+from fastgraph.api import eager_context
 if sys.argv[1] == "quiet":
     fg.get_logger().setLevel("ERROR")
 f = fg.function(lambda x: x)
@@ -378,3 +380,10 @@ def test_a_scope_entered_again_is_another_one() -> None:
     fg.function(f)(1.0)
     assert made[:3] == [("a/", "a/y"), ("a_1/", "a_1/y"), ("a/", "a/y_1")]
     assert made[3:] == [("a/b/", "a/b/y"), ("a_2/b/", "a_2/b/y"), ("a_2/b_1/", "a_2/b_1/y")]
+
+
+def test_the_contexts_device_is_told_as_a_spec() -> None:
+    assert eager_context.context().device_spec.device_type is None
+    with fg.device("/CPU:0"):
+        spec = eager_context.context().device_spec
+    assert (spec.device_type, spec.device_index) == ("CPU", 0)

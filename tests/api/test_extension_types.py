@@ -428,6 +428,17 @@ def test_encoders_of_users() -> None:
     assert plain(mapped.w) == [[10.0, 20.0], [30.0, 40.0]]
 
 
+class Sized(tf.experimental.BatchableExtensionType):
+    shape: tf.TensorShape
+    x: tf.Tensor
+
+
+@pytest.mark.parametrize("made", [lambda f: f, tf.function], ids=["eager", "staged"])
+def test_map_fn_tells_shapes_that_are_fields_how_many_there_are(made: Any) -> None:
+    batch = Sized(tf.TensorShape([3]), tf.constant([1.0, 2.0, 3.0]))
+    assert made(lambda b: tf.map_fn(lambda s: Sized(s.shape, s.x + 1.0), b))(batch).shape == [3]
+
+
 def test_the_default_encoder() -> None:
     encoder, value = tf.experimental.ExtensionTypeBatchEncoder(), masked()
     spec = tf.type_spec_from_value(value)

@@ -204,3 +204,42 @@ def test_messages_are_copied_and_compared(structure) -> None:
 def test_text_is_escaped() -> None:
     assert str(messages.AttrValue(s=b"a\"b'\n\t\\\xff")) == 's: "a\\"b\\\'\\n\\t\\\\\\377"\n'
     assert str(messages.AttrValue(f=0.1)) == "f: 0.1\n" and str(messages.AttrValue(b=False)) == "b: false\n"
+
+
+def test_the_protobuf_librarys_text_and_json_formats_read_and_write_messages() -> None:
+    pytest.importorskip("google.protobuf")
+    from google.protobuf import json_format, text_format
+
+    text = (
+        'features { feature { key: "a" value { int64_list { value: [1, 2] } } } '
+        'feature { key: "b" value { bytes_list { value: "x\\001" } } } '
+        'feature { key: "c" value { float_list { value: 1.5 } } } }'
+    )
+    example = text_format.Parse(text, tf.train.Example())
+    assert list(example.features.feature["a"].int64_list.value) == [1, 2]
+    assert text_format.MessageToString(example) == str(example)
+    kinds = {"a": {"int64List": {"value": ["1", "2"]}}, "b": {"bytesList": {"value": ["eAE="]}}}
+    as_json = {"features": {"feature": {**kinds, "c": {"floatList": {"value": [1.5]}}}}}
+    assert json_format.MessageToDict(example) == as_json
+    assert json_format.ParseDict(as_json, tf.train.Example()) == example
+    with pytest.raises(text_format.ParseError, match='"tensorflow.Features" has no field named "nope"'):
+        text_format.Parse("features { nope: 1 }", tf.train.Example())
+    with pytest.raises(text_format.ParseError, match='another member of oneof "kind"'):
+        text_format.Parse(
+            'features { feature { key: "a" value { int64_list { value: 1 } float_list { value: 1 } } } }',
+            tf.train.Example(),
+        )
+
+
+def test_a_graph_goes_through_the_protobuf_librarys_formats() -> None:
+    pytest.importorskip("google.protobuf")
+    from google.protobuf import json_format, text_format
+
+    graph = messages.GraphDef.FromString(exporter.graph_bytes(concrete(lambda x: x * 2.0, spec(2, None)).graph.ir))
+    graph.library.function.add().ret["out"] = "y:0"
+    assert text_format.Parse(text_format.MessageToString(graph), messages.GraphDef()) == graph
+    told = json_format.MessageToDict(graph)
+    assert told["node"][0]["attr"]["dtype"] == {"type": "DT_FLOAT"} and told["versions"]["producer"] > 0
+    assert told["node"][0]["attr"]["shape"] == {"shape": {"dim": [{"size": "2"}, {"size": "-1"}]}}
+    assert told["library"] == {"function": [{"ret": {"out": "y:0"}}]}
+    assert json_format.ParseDict(told, messages.GraphDef()) == graph

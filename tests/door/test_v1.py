@@ -54,6 +54,8 @@ CALLS: list[tuple[Any, Any]] = [
     (lambda: v1.losses.huber_loss([0.0, 0.0], [0.5, 3.0]), (0.125 + 2.5) / 2),
     (lambda: v1.losses.mean_squared_error([1.0, 2.0], [2.0, 4.0], [1.0, 0.0]), 1.0),
     (lambda: v1.losses.absolute_difference([1.0, 2.0], [2.0, 4.0], reduction="none"), [1.0, 2.0]),
+    (lambda: v1.losses.absolute_difference([1.0], [2.0], loss_collection=v1.GraphKeys.LOSSES), 1.0),
+    (lambda: fg.constant([v1.GraphKeys.GLOBAL_VARIABLES, v1.GraphKeys.UPDATE_OPS]), [b"variables", b"update_ops"]),
     (lambda: v1.losses.cosine_distance([[1.0, 0.0]], [[1.0, 0.0]], dim=1), 0.0),
     (lambda: v1.losses.compute_weighted_loss([1.0, 2.0], 2.0, reduction="weighted_sum"), 6.0),
     (lambda: v1.losses.hinge_loss([1.0, 0.0], [0.5, 0.5]), 1.0),
@@ -475,3 +477,19 @@ def test_tables_of_a_graph_are_asked_for_what_it_is_given_later() -> None:
         more = fg.lookup.experimental.MutableHashTable(fg.string, fg.int64, -1).lookup(v1.placeholder(fg.string, []))
     assert (found.shape.as_list(), found.dtype, more.dtype) == ([None], fg.int32, fg.int64)
     assert found.graph is graph and "LookupTableFindV2" in {op.type for op in graph.get_operations()}
+
+
+def test_vectors_of_which_no_rank_is_known_have_one_axis() -> None:
+    unknown = fg.TensorSpec(None, fg.int32)
+    difference = fg.function(lambda x, y: v1.setdiff1d(x, y), input_signature=[unknown, unknown])
+    elements, places = difference.get_concrete_function().structured_outputs
+    assert (elements.shape.rank, places.shape.rank) == (1, 1)
+    assert [numbers(each) for each in difference([1, 2, 3, 4], [2, 4])] == [[1, 3], [0, 2]]
+    with pytest.raises(fg.errors.InvalidArgumentError):
+        difference([[1, 2]], [2])
+    inverse = fg.function(fg.math.invert_permutation, input_signature=[unknown])
+    assert inverse.get_concrete_function().structured_outputs.shape.rank == 1 and numbers(inverse([2, 0, 1])) == [
+        1,
+        2,
+        0,
+    ]
