@@ -191,7 +191,7 @@ class Emitter:
             stage = self.nest.stage.get(term)
             alone = stage is None or place.guarded
             self.emit_loop([term] if alone else self.members((self.bound(term), stage), place), place)  # type: ignore[arg-type]
-        elif term.op == "select" and (term.args[1].risky or term.args[2].risky):
+        elif term.is_guard:
             self.emit_guarded(term, place)
         else:
             text = self.text(term, place)
