@@ -87,7 +87,7 @@ def test_a_sum_that_is_looked_at_stays() -> None:
             total = total + fg.matmul(row, row, transpose_a=True)
             seen += total[0, 0]
         other = fg.zeros((4, 4))
-        for i in fg.range(n):
+        for _ in fg.range(n):
             if other[0, 0] > 20.0:
                 break
             other = other + fg.matmul(x, x, transpose_a=True) + x

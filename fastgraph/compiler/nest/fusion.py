@@ -214,7 +214,8 @@ class Fusion:
     def _partly_read(self) -> set[Value]:
         """Find the values that are stored because a check goes with them, and what reads them reads a part only.
 
-        A slice of a gather would leave out the checks of the other elements: the program would fail on the first tier and not in kernels.
+        A slice of a gather would leave out the checks of the other elements: the program would fail on the first tier
+        and not in kernels.
         """
         nodes = [node for node in self.graph.nodes if node in self.kernels]
         checked: set[Value] = set()

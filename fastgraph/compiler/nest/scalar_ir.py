@@ -27,8 +27,8 @@ class Scalar:
     op is "const" (attr: the number), "extent" (attr: (key of a value, axis); a run-time size), "param" (attr: an int
     passed at run time), "var" (attr: ordinal; args: its extent, or with it the bounds of a part of it), "load" (attr:
     key of a value; args: the index), "read" (the same; args: the flat position), "cast", "select" (lazy, but with attr
-    "both"), "check" (attr: key of the failing op; args: ok, result, flat position), "reduce" (attr: (kind, its number of variables);
-    args: the variables, then the body), or one of the expression language's operations.
+    "both"), "check" (attr: key of the failing op; args: ok, result, flat position), "reduce" (attr: (kind, its number
+    of variables); args: the variables, then the body), or one of the expression language's operations.
     `free` holds the loop variables it depends on; `risky` says that computing it where it is not asked for might read
     outside a buffer. Python's operators build integer and float arithmetic; equality of objects is equality of terms.
     """

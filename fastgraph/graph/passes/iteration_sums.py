@@ -10,7 +10,6 @@ the sum. What is summed keeps its value; the order of the additions may differ.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -163,16 +162,16 @@ def _terms(value: Value, uses: Counter[Value]) -> list[Value]:
 
 
 def _is_large(value: Value, total: Value) -> bool:
-    """Return whether a value is the product of two matrices that are smaller, and need not be transposed to be stacked."""
+    """Return whether a value is the product of two smaller matrices, which need not be transposed to be stacked."""
     node = value.node
     if node.op.name != "matmul" or value.aval.shape != total.aval.shape or value.aval.dtype.name not in _FLOATS:
         return False
-    a, b = (each.aval for each in node.inputs)
-    if not (a.is_static and b.is_static) or len(a.shape) != 2 or len(b.shape) != 2 or a.dtype is not value.aval.dtype:
+    shapes = [each.aval.shape for each in (*node.inputs, value) if each.aval.is_static and each.aval.shape]
+    if [len(shape) for shape in shapes] != [2, 2, 2] or node.inputs[0].aval.dtype is not value.aval.dtype:
         return False
-    deep = a.shape[0 if node.attrs["transpose_a"] else 1]
+    deep, (m, n) = shapes[0][0 if node.attrs["transpose_a"] else 1] or 0, (extent or 0 for extent in shapes[2])
     lie = node.attrs["transpose_a"] and not node.attrs["transpose_b"]
-    return (lie or deep == 1) and 0 < deep * sum(value.aval.shape) <= 2 * math.prod(value.aval.shape)
+    return (lie or deep == 1) and 0 < deep * (m + n) <= 2 * m * n
 
 
 _FLOATS = frozenset({"float32", "float64"})
@@ -196,7 +195,8 @@ class _Products(Rebuild):
         trips, given = known_trips(node), [value.aval for value in node.outputs]
         places: dict[Value, int] = {}
         for k, products in sums.items():
-            value, uses = body.inputs[k], Counter([each for other in body.nodes for each in other.inputs] + body.outputs)
+            value = body.inputs[k]
+            uses = Counter([each for other in body.nodes for each in other.inputs] + body.outputs)
             for term in _terms(body.outputs[k], uses):
                 if term is not body.inputs[k] and term not in {mapping[each] for each in products}:
                     value = body.add(get("add"), (value, term), {}, source=node.source).outputs[0]
