@@ -154,7 +154,7 @@ def _sums_of_products(node: Node) -> dict[int, list[Value]]:
 
 
 def _terms(value: Value, uses: Counter[Value]) -> list[Value]:
-    """What is added up to a value that is used once."""
+    """The terms of a sum that is used once, as each of its parts is."""
     same = all(other.aval.shape == value.aval.shape for other in value.node.inputs)
     if value.node.op.name != "add" or uses[value] != 1 or not (same and value.aval.is_static):
         return [value]
