@@ -73,12 +73,12 @@ def _alike(img1: TensorLike, img2: TensorLike, max_val: TensorLike) -> tuple[Ten
 
 
 def _weights(size: int, sigma: float) -> np.ndarray[Any, Any]:
-    """A Gaussian window that sums to 1. -> f32[size, size, 1, 1]."""
+    """One side of a Gaussian window that sums to 1: the window is its outer product. -> f32[size, 1, 1, 1]."""
     with np.errstate(all="ignore"):  # a width of 0 gives NaN, as in TensorFlow
         scale = np.float32(-0.5 / np.square(np.float64(sigma)))
         line = np.square(np.arange(size, dtype=np.float32) - np.float32((size - 1) / 2)) * scale
-        window = np.exp(line[:, None] + line)
-        return np.asarray(window / window.sum(), np.float32)[..., None, None]
+        window = np.exp(line, dtype=np.float64)
+        return np.asarray(window / window.sum(), np.float32)[:, None, None, None]
 
 
 def _of_channels(
@@ -86,10 +86,13 @@ def _of_channels(
 ) -> tuple[Any, Any]:
     """(similarity, its part of contrast and structure) of f[*s, h, w, c]. -> f[*s, h', w', c] each."""
     kernel = tile(as_tensor(window), [1, 1, extents_of(x)[-1], 1])
+    across = reshape(kernel, [1, window.shape[0], extents_of(x)[-1], 1])
 
     def smooth(z: Tensor) -> Any:
         *outer, h, w, c = extents_of(z)
-        found = depthwise_conv2d(reshape(z, [product_of(outer), h, w, c]), kernel, [1, 1, 1, 1], "VALID")
+        found = reshape(z, [product_of(outer), h, w, c])
+        for filters in (kernel, across):
+            found = depthwise_conv2d(found, filters, [1, 1, 1, 1], "VALID")
         return reshape(found, [*outer, *extents_of(found)[1:]])
 
     first, second = square(k1 * greatest), square(k2 * greatest)

@@ -96,6 +96,9 @@ GATHERED: dict[str, F] = {
     "rows of three": lambda x, i: fg.reduce_sum(fg.square(fg.gather(x, i)), -1),
     "sums": lambda x, i: fg.reduce_sum(fg.exp(fg.gather(x[:, 0], fg.reshape(i, [2, -1]))), 1),
     "of two": lambda x, i: fg.tanh(fg.gather(x[:, 0], i)) + fg.gather(x[:, 1], 19 - i),
+    "of a running place": lambda x, i: fg.exp(
+        fg.sin(fg.gather(x[:, 0], i + x.shape[0] * fg.cast(x[i[0] * 0, 1] > 9, i.dtype)))
+    ),
     "guarded": lambda x, i: fg.exp(fg.pad(fg.gather(x[:, 0], i), [[2, 1]])),
 }
 
@@ -114,7 +117,25 @@ def test_arithmetic_behind_checked_indices(name: str, rng: Any) -> None:
                 call(x, fg.constant(i))
 
 
-@pytest.mark.parametrize("name", ["elements", "sums", "of two"])
+@pytest.mark.parametrize("name", ["elements", "sums", "of two", "of a running place"])
 def test_indices_are_checked_before_the_loop_that_computes(name: str) -> None:
     f = fg.function(GATHERED[name]).get_concrete_function(fg.ones((20, 3)), fg.zeros(40, "int32"))
     assert " = True\n" in f.explain()
+
+
+@pytest.mark.parametrize(
+    ("body", "i"),
+    [
+        (lambda c, x, i: fg.where(c, x[i], 0), 7),
+        (lambda c, x, i: fg.where(c, fg.exp(fg.cast(fg.gather(x, i), fg.float32)), 0.0), [0, 9, 2]),
+        (lambda c, x, i: fg.reduce_sum(fg.where(c, x // i, 0)), [1, 0, 2]),
+    ],
+)
+def test_what_is_not_chosen_is_checked_too(body: F, i: Any) -> None:
+    x = fg.range(3)
+    with flags.override(tier="last"):
+        f = fg.function(body)
+        for call in (f, body):
+            np.testing.assert_allclose(call(fg.fill([3], False), x, fg.ones_like(fg.constant(i))), 0)
+            with pytest.raises(fg.errors.InvalidArgumentError):
+                call(fg.fill([3], False), x, fg.constant(i))

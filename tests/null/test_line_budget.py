@@ -109,6 +109,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (169_890, 'Programs as plain data in the store, and the names of graphs under which they lie'),
     (170_180, 'functions of GraphDefs written in C; pooling by fractions of unknown sizes, and by bounds that are given'),
     (170_980, 'incomplete beta, tridiagonal systems, rows of up to 128 and joined strings as kernels and in C; half transforms'),
+    (171_120, 'products that loops add up as one behind the loop; choices of ops check both of their operands'),
     (171_140, "descriptors of messages, which protobuf's text and JSON formats ask; signatures as 2.21 prints them"),
     (171_430, "GPUs listed, and Functions put on them; loaded functions on each replica's copies; hints at imports"),
 )

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Nanoseconds of arithmetic behind the checks of one element from which on reading the indices twice pays.
 _WORTH = 0.2
+#: Terms that may fail, or read outside a buffer, themselves.
+_READING = frozenset({"check", "load", "read"})
 #: Iterations of a loop known to be shorter than this are no vectors.
 _FEW = 8
 
@@ -26,7 +28,8 @@ def emit(emitter: Emitter, scalars: Sequence[Scalar], v: Scalar, header: str, in
     checks = [t for t in own if t.op == "check" and v in t.args[0].free]
     if not checks or (v.args[0].witness or _FEW) < _FEW or _arithmetic(own) < _WORTH:
         return
-    if any(t.op == "reduce" for t in own) or any(t.args[0].risky or t.args[2].risky for t in checks):
+    asked = walk([t for check in checks for t in (check.args[0], check.args[2])])
+    if any(t.op == "reduce" for t in own) or any(t.risky and v in t.free and t.op in _READING for t in asked):
         return
     if not certain(scalars).issuperset(checks):
         return
@@ -59,6 +62,5 @@ def certain(scalars: Sequence[Scalar]) -> set[Scalar]:
         term = stack.pop()
         if term not in found:
             found.add(term)
-            guards = term.op == "select" and (term.args[1].risky or term.args[2].risky)
-            stack += term.args[:1] if guards else term.args
+            stack += term.args[:1] if term.is_guard else term.args
     return found

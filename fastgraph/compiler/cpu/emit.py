@@ -191,7 +191,7 @@ class Emitter:
             stage = self.nest.stage.get(term)
             alone = stage is None or place.guarded
             self.emit_loop([term] if alone else self.members((self.bound(term), stage), place), place)  # type: ignore[arg-type]
-        elif term.op == "select" and (term.args[1].risky or term.args[2].risky):
+        elif term.is_guard:
             self.emit_guarded(term, place)
         else:
             text = self.text(term, place)
@@ -373,17 +373,17 @@ class Emitter:
             blocks[k].nest(_for(self.variables[variables[k]], *bounds[k]), blocks[k + 1])
 
     def are_vectors(self, folds: Sequence[render.Fold], variables: Index, stop: str, down: bool) -> bool:
-        """Return whether the kernel's one inner loop, of a known number of terms, is better not written out by LLVM.
+        """Return whether an inner loop, of a known number of terms, is better not written out by LLVM.
 
         Written out it would add up one term after the other. Many terms of long functions are better off so: what is
-        left behind the last whole vector would be computed one by one.
+        left behind the last whole vector would be computed one by one. So for all loops of the kernel, if for one.
         """
-        if not folds or len(self.groups) > 1 or len(variables) > 1 or not stop.isdigit():
+        if not folds or len(variables) > 1 or not stop.isdigit():
             return False
         if down:
             return int(stop) > _FEW and all(made.block_before for made in folds)
         terms = walk([t.args[-1] for members in self.groups.values() for t in members if isinstance(t, Scalar)])
-        own = [t for t in terms if variables[0] in t.free]
+        own = [t for t in terms if t.free - set(self.nest.dims)]
         if any(t.dtype in ("int8", "uint8") for t in own):
             return False  # LLVM knows how to add up bytes
         return int(stop) <= _FEW or sum([weight(t) for t in own]) < _LONG

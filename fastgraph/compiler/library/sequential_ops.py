@@ -219,7 +219,7 @@ elif begin > 0:
     rows_of = f"""to = row * inner
             source = (o * n + j) * inner
             for c in range(left, right):{combined}"""
-    if layout.inner == Size():  # single elements: a loop of one turn would cost three times what it adds
+    if layout.columns == 1:  # single elements: a loop of one turn would cost three times what it adds
         rows_of = "c, to, source = 0, row, o * n + j" + combined.replace("\n    ", "\n")
     source = f"""
 left = 0
@@ -249,7 +249,7 @@ def _part(text: Text, extent: str, unit: str, parts: int) -> str:
 
 def _columns(value: Value, first: int) -> int | None:
     """Number of elements of a slice, where that is known: of the axes from `first` on."""
-    dims = (value.aval.shape or (None,))[first:]
+    dims = (None,) if value.aval.shape is None else value.aval.shape[first:]
     return None if None in dims else math.prod([n or 0 for n in dims])
 
 

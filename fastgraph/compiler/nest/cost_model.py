@@ -89,7 +89,7 @@ def _is_cut(nest: LoopNest | FlatNest, terms: Sequence[Scalar]) -> bool:
     """Return whether one condition on places guards all that is read: loops are cut there, and have no branch."""
     if any(store.variables for store in nest.stores) or any(t.op in ("reduce", "check") for t in terms):
         return False
-    guards = [t for t in terms if t.op == "select" and (t.args[1].risky or t.args[2].risky)]
+    guards = [t for t in terms if t.is_guard]
     return len(guards) == 1 and not any(t.op == "load" for t in walk([guards[0].args[0]]))
 
 

@@ -66,9 +66,9 @@ def _checks_elements(nest: LoopNest) -> bool:
 
 def _always_read(node: Node, nest: LoopNest) -> tuple[bool, ...]:
     """Return whether each operand's elements are all read, whatever the numbers are."""
-    if node.op.name in WHOLE:
+    if node.op.name in WHOLE or node.op.family == "elementwise":
         return (True,) * len(node.inputs)
-    if node.op.family not in ("elementwise", "reduction", "contraction"):
+    if node.op.family not in ("reduction", "contraction"):
         return (False,) * len(node.inputs)
     found: set[Any] = set()
     seen: set[Any] = set()
@@ -214,8 +214,8 @@ class Fusion:
     def _partly_read(self) -> set[Value]:
         """Find the values that are stored because a check goes with them, and what reads them reads a part only.
 
-        A slice of a gather, or a choice between a quotient and something else, would leave out the checks of the other
-        elements: the program would fail on the first tier and not in kernels.
+        A slice of a gather would leave out the checks of the other elements: the program would fail on the first tier
+        and not in kernels.
         """
         nodes = [node for node in self.graph.nodes if node in self.kernels]
         checked: set[Value] = set()

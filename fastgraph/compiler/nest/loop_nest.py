@@ -113,6 +113,8 @@ class Builder:
             assert isinstance(tree.value, int | float)
             return self.table.const(tree.value, tree.dtype)
         args = [self._typed(a, scalars) for a in tree.args]
+        if tree.op == "select":
+            return self.table.select(*args, both=True)
         return self.table.cast(args[0], tree.dtype) if tree.op == "cast" else self.table.op(tree.op, *args)
 
     def within(self, index: Scalar, extent: Scalar, given: Scalar, own: Scalar) -> Scalar:

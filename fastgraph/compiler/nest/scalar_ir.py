@@ -26,9 +26,9 @@ class Scalar:
 
     op is "const" (attr: the number), "extent" (attr: (key of a value, axis); a run-time size), "param" (attr: an int
     passed at run time), "var" (attr: ordinal; args: its extent, or with it the bounds of a part of it), "load" (attr:
-    key of a value; args: the index), "read" (the same; args: the flat position), "cast", "select" (lazy), "check"
-    (attr: key of the failing op; args: ok, result, flat position), "reduce" (attr: (kind, its number of variables);
-    args: the variables, then the body), or one of the expression language's operations.
+    key of a value; args: the index), "read" (the same; args: the flat position), "cast", "select" (lazy, but with attr
+    "both"), "check" (attr: key of the failing op; args: ok, result, flat position), "reduce" (attr: (kind, its number
+    of variables); args: the variables, then the body), or one of the expression language's operations.
     `free` holds the loop variables it depends on; `risky` says that computing it where it is not asked for might read
     outside a buffer. Python's operators build integer and float arithmetic; equality of objects is equality of terms.
     """
@@ -63,6 +63,11 @@ class Scalar:
         key, axis = self.attr
         shape = key.aval.shape if hasattr(key, "aval") else None
         return shape is not None and shape[axis] is not None
+
+    @property
+    def is_guard(self) -> bool:
+        """True for a select one branch of which must not be computed where it is not chosen."""
+        return self.op == "select" and self.attr is None and (self.args[1].risky or self.args[2].risky)
 
     def __repr__(self) -> str:
         return format_scalar(self)
@@ -214,15 +219,19 @@ class Table:
             return self.const(x.attr, name)
         return self.make("cast", name, (x,))
 
-    def select(self, c: Scalar, x: Scalar, y: Scalar) -> Scalar:
-        """`x` where `c`, else `y`; the other one is not computed where that might read outside a buffer."""
+    def select(self, c: Scalar, x: Scalar, y: Scalar, *, both: bool = False) -> Scalar:
+        """`x` where `c`, else `y`; the other one is not computed where that might read outside a buffer.
+
+        both: An op's operands are: each was asked for by itself, and its checks hold or fail whatever is chosen.
+        """
         if c.dtype != "bool":
             raise TypeError(f"select on {c.dtype}")
         if x.dtype != y.dtype:
             raise TypeError(f"branches of select differ: {x.dtype} and {y.dtype}")
         if c.op == "const":
             return x if c.attr else y
-        return x if x is y else self.make("select", x.dtype, (c, x, y))
+        attr = "both" if both and (x.risky or y.risky) else None
+        return x if x is y else self.make("select", x.dtype, (c, x, y), attr)
 
     def check(self, key: object, ok: Scalar, x: Scalar, position: Scalar) -> Scalar:
         """`x`; the kernel ends with the status of `key` and `position` where `ok` is false."""

@@ -91,7 +91,7 @@ def _parts(stores: Sequence[FlatStore]) -> set[Scalar]:
     guarded: set[Scalar] = set()  # what a branch not taken must not compute
     terms = walk([s.scalar for s in stores])
     for term in terms:
-        if term.op == "select" and (term.args[1].risky or term.args[2].risky):
+        if term.is_guard:
             guarded.update(walk(term.args[1:]))
         elif term.op == "check":
             guarded.update(walk([term.args[1]]))

@@ -1,24 +1,28 @@
-"""The pass over gradients of loops that carry nothing on: sums over iterations, which are ops on all of them at once.
+"""Passes over loops that add up: sums over iterations, which are ops on all of them at once.
 
-Rule: such a loop only adds up what it computes element by element of rows that are there already, so that no more
-memory is needed. What is summed keeps its value; the order of the additions may differ.
+Rule: a gradient's loop that carries nothing on only adds up what it computes element by element of rows that are there
+already, so that no more memory is needed. Of products of matrices the factors are stacked where these are smaller than
+the sum. What is summed keeps its value; the order of the additions may differ.
 
     while(i > 0, sum + f(gather(rows, i - 1)))  ->  sum + reduce_sum(f(rows), 0), f by the batching rules (`batching`)
+    while(..., sum + matmul(a^T, b))            ->  sum + matmul(all a^T side by side, all b one below the other)
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from fastgraph.core.registry import public_function
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.registry import get, public_function
 from fastgraph.core.tensor import use_trace
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.passes.rewriter import Application, Rebuild, fuel, is_constant, is_pure
+from fastgraph.graph.structural_ops import known_trips
 from fastgraph.graph.trace import GraphTrace
 from fastgraph.ops.elementwise import add, zeros_like
 
@@ -124,6 +128,96 @@ def _at_once(node: Node, inputs: tuple[Value, ...], into: Graph) -> list[Value]:
     for each in graph.nodes:
         each.source = each.source or node.source
     return ir.splice(graph, into, list(inputs), prefix=f"{node.name}/")
+
+
+def product_at_once(graph: Graph) -> Graph:
+    """Return `graph` with the products that its loops add up as one product of all factors; itself without any."""
+    found = {node: sums for node in graph.nodes if node.op.name == "while" and (sums := _sums_of_products(node))}
+    return _Products(graph, found).run() if found and fuel().spend("products that a loop adds up") else graph
+
+
+def _sums_of_products(node: Node) -> dict[int, list[Value]]:
+    """The products that a loop adds to values it carries, which it looks at nowhere else, by the numbers of these."""
+    test, body, n = (node.attrs[key] for key in ("cond_graph", "body_graph", "n_carried"))
+    if node.attrs.get("joined"):
+        return {}
+    uses = Counter([value for each in body.nodes for value in each.inputs] + body.outputs)
+    tested = {value for each in test.nodes for value in each.inputs}.union(test.outputs)
+    found = {}
+    for k, (total, after) in enumerate(zip(body.inputs[:n], body.outputs, strict=False)):
+        terms = _terms(after, uses)
+        if uses[total] == 1 and terms.count(total) == 1 and test.inputs[k] not in tested:
+            products = [term for term in terms if uses[term] == 1 and _is_large(term, total)]
+            if products:
+                found[k] = products
+    return found
+
+
+def _terms(value: Value, uses: Counter[Value]) -> list[Value]:
+    """The terms of a sum that is used once, as each of its parts is."""
+    same = all(other.aval.shape == value.aval.shape for other in value.node.inputs)
+    if value.node.op.name != "add" or uses[value] != 1 or not (same and value.aval.is_static):
+        return [value]
+    return [term for each in value.node.inputs for term in _terms(each, uses)]
+
+
+def _is_large(value: Value, total: Value) -> bool:
+    """Return whether a value is the product of two smaller matrices, which need not be transposed to be stacked."""
+    node = value.node
+    if node.op.name != "matmul" or value.aval.shape != total.aval.shape or value.aval.dtype.name not in _FLOATS:
+        return False
+    shapes = [each.aval.shape for each in (*node.inputs, value) if each.aval.is_static and each.aval.shape]
+    if [len(shape) for shape in shapes] != [2, 2, 2] or node.inputs[0].aval.dtype is not value.aval.dtype:
+        return False
+    deep, (m, n) = shapes[0][0 if node.attrs["transpose_a"] else 1] or 0, (extent or 0 for extent in shapes[2])
+    lie = node.attrs["transpose_a"] and not node.attrs["transpose_b"]
+    return (lie or deep == 1) and 0 < deep * (m + n) <= 2 * m * n
+
+
+_FLOATS = frozenset({"float32", "float64"})
+
+
+class _Products(Rebuild):
+    """A graph with its loops' products stacked by their factors, and multiplied behind them."""
+
+    def __init__(self, graph: Graph, found: Mapping[Node, Mapping[int, list[Value]]]) -> None:
+        super().__init__(graph)
+        self.found = found
+
+    def node(self, node: Node) -> None:
+        """Rebuild one node; behind a loop, the products of what it stacks."""
+        sums = self.found.get(node)
+        if sums is None:
+            super().node(node)
+            return
+        self.source, self.device, self.name = node.source + self.callers, node.device, node.name
+        body, mapping = ir.copy(node.attrs["body_graph"])
+        trips, given = known_trips(node), [value.aval for value in node.outputs]
+        places: dict[Value, int] = {}
+        for k, products in sums.items():
+            value = body.inputs[k]
+            uses = Counter([each for other in body.nodes for each in other.inputs] + body.outputs)
+            for term in _terms(body.outputs[k], uses):
+                if term is not body.inputs[k] and term not in {mapping[each] for each in products}:
+                    value = body.add(get("add"), (value, term), {}, source=node.source).outputs[0]
+            body.outputs[k] = value
+            for factor in [mapping[each] for term in products for each in term.node.inputs]:
+                if factor not in places:
+                    places[factor] = len(body.outputs)
+                    body.outputs.append(factor)
+                    given.append(Aval(factor.aval.dtype, (trips, *(factor.aval.shape or ()))))
+        inputs = tuple([self.mapping[value] for value in node.inputs])
+        made = list(self.emit(node.op, inputs, {**node.attrs, "body_graph": body}, tuple(given)))
+        for k, products in sums.items():
+            for term in products:
+                sides = [made[places[mapping[each]]] for each in term.node.inputs]
+                flat = [
+                    self.emit1("reshape", rows, shape=(-1, n))
+                    for rows, n in zip(sides, term.aval.shape or (), strict=True)
+                ]
+                product = self.emit("matmul", tuple(flat), {"transpose_a": True, "transpose_b": False}, (term.aval,))
+                made[k] = self.emit("add", (made[k], product[0]), {}, (term.aval,))[0]
+        self.mapping.update(zip(node.outputs, made, strict=False))
 
 
 def shape_of_rows(build: Rebuild, applied: Application) -> Value | None:

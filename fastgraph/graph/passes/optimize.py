@@ -20,7 +20,7 @@ from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, SourceLine, Value, copy_node
 from fastgraph.graph.passes import prune as pruning
 from fastgraph.graph.passes.independent_effects import Inlining, counted_first, takes_elements
-from fastgraph.graph.passes.iteration_sums import shape_of_rows, sum_at_once
+from fastgraph.graph.passes.iteration_sums import product_at_once, shape_of_rows, sum_at_once
 from fastgraph.graph.passes.loop_accumulators import accumulate
 from fastgraph.graph.passes.loop_duplicates import merge_duplicates
 from fastgraph.graph.passes.loop_invariants import hoist, move_out
@@ -578,6 +578,13 @@ def _throughout(flag: str) -> Callable[[Pass], Pass]:
 
 
 @_throughout("algebra")
+def multiplied(graph: Graph) -> Graph:
+    """Let products that loops add up be one product."""
+    made = product_at_once(graph)
+    return graph if made is graph else prune(made)
+
+
+@_throughout("algebra")
 def reduced_in_place(graph: Graph) -> Graph:
     """Let reductions take what is transposed where it lies."""
     if not reduces_transposed(graph):
@@ -626,6 +633,7 @@ PASSES: tuple[Pass, ...] = (
     components,
     hoisted,
     summed,
+    multiplied,
     accumulated,
     merged,
     looked_up,
