@@ -96,3 +96,15 @@ def test_a_sum_that_is_looked_at_stays() -> None:
     x = fg.constant(np.arange(4, dtype="f")[None] + 1)
     for a, b in zip(fg.function(run)(x, fg.constant(7)), run(x, 7), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_a_long_loop_keeps_no_more_than_it_reads() -> None:
+    def run(n: Any) -> Any:
+        total = fg.zeros((8, 8))
+        for i in fg.range(n):
+            row = fg.fill([1, 8], fg.cast(i, fg.float32))
+            total = total + fg.matmul(row, row, transpose_a=True)
+        return total
+
+    sums = _products_inside(optimise(fg.function(run).get_concrete_function(fg.TensorSpec((), fg.int32)).graph.ir))
+    assert len(list(sums)) == 1

@@ -2,7 +2,8 @@
 
 Rule: a gradient's loop that carries nothing on only adds up what it computes element by element of rows that are there
 already, so that no more memory is needed. Of products of matrices the factors are stacked where these are smaller than
-the sum. What is summed keeps its value; the order of the additions may differ.
+the sum, and not many times what the loop reads anyway. What is summed keeps its value; the order of the additions may
+differ.
 
     while(i > 0, sum + f(gather(rows, i - 1)))  ->  sum + reduce_sum(f(rows), 0), f by the batching rules (`batching`)
     while(..., sum + matmul(a^T, b))            ->  sum + matmul(all a^T side by side, all b one below the other)
@@ -10,6 +11,7 @@ the sum. What is summed keeps its value; the order of the additions may differ.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -150,7 +152,21 @@ def _sums_of_products(node: Node) -> dict[int, list[Value]]:
             products = [term for term in terms if uses[term] == 1 and _is_large(term, total)]
             if products:
                 found[k] = products
-    return found
+    factors = {factor for products in found.values() for term in products for factor in term.node.inputs}
+    return found if _has_room(node, sum([_bytes(factor) for factor in factors])) else {}
+
+
+def _has_room(node: Node, each: int) -> bool:
+    """Return whether so many bytes more may be kept of each iteration: few in all, or as many as the rows it reads."""
+    trips, body, n = known_trips(node), node.attrs["body_graph"], node.attrs["n_carried"]
+    given = set(body.parameters[n:])
+    rows = [one for one in body.nodes if one.op.name == "gather" and one.inputs[0] in given]
+    there = sum([_bytes(one.outputs[0]) for one in rows if one.inputs[1].aval.shape == ()])
+    return each <= _TIMES * there or (trips is not None and each * trips <= _FEW_BYTES)
+
+
+def _bytes(value: Value) -> int:
+    return math.prod([extent or 0 for extent in value.aval.shape or (0,)]) * value.aval.dtype.size
 
 
 def _terms(value: Value, uses: Counter[Value]) -> list[Value]:
@@ -174,6 +190,8 @@ def _is_large(value: Value, total: Value) -> bool:
     return (lie or deep == 1) and 0 < deep * (m + n) <= 2 * m * n
 
 
+#: Factors that are kept may take so many times the rows that a loop reads, or so many bytes.
+_TIMES, _FEW_BYTES = 4, 1 << 26
 _FLOATS = frozenset({"float32", "float64"})
 
 
