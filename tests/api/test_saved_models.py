@@ -793,3 +793,16 @@ def test_gradients_of_slices_at_places_that_only_a_call_knows_are_saved(tmp_path
     tf.saved_model.save(module, str(tmp_path))
     x = tf.constant(np.random.default_rng(0).normal(size=(1, 9, 8, 2)), tf.float32)
     np.testing.assert_allclose(tf.saved_model.load(str(tmp_path)).slope(x), slope(x))
+
+
+def test_strings_joined_by_ids_fingerprints_and_glimpses_are_saved(tmp_path: Path) -> None:
+    module, words = tf.Module(), tf.constant(["Hello W", "a", ""])
+    strings, images = tf.TensorSpec([None], tf.string), tf.TensorSpec([None, None, None, 1])
+    module.joined = tf.function(lambda s: tf.strings.unsorted_segment_join(s, [1, 0, 1], 2, "-"), [strings])
+    module.prints = tf.function(lambda s: tf.fingerprint(s), [strings])
+    module.seen = tf.function(lambda x: tf.image.extract_glimpse(x, [2, 3], [[0.2, 0.5]], noise="zero"), [images])
+    tf.saved_model.save(module, str(tmp_path))
+    loaded = tf.saved_model.load(str(tmp_path))
+    x = tf.reshape(tf.range(20.0), [1, 4, 5, 1])
+    for name, given in (("joined", words), ("prints", words), ("seen", x)):
+        np.testing.assert_array_equal(getattr(loaded, name)(given), getattr(module, name)(given))
