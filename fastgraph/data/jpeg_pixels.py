@@ -7,7 +7,6 @@ behind the transform is a loop in C, with libjpeg's integers.
 
 from __future__ import annotations
 
-import importlib
 from functools import cache
 from typing import Any
 
@@ -21,10 +20,10 @@ from fastgraph.ops.families import Array
 def _turbo() -> Any:
     """Return the module simplejpeg; None where there is none, or an older one, whose errors read memory given back."""
     try:
-        found = importlib.import_module("simplejpeg")
+        import simplejpeg
     except ImportError:
         return None
-    return found if tuple(map(int, found.__version__.split(".")[:2])) >= (1, 9) else None
+    return simplejpeg if tuple(map(int, simplejpeg.__version__.split(".")[:2])) >= (1, 9) else None
 
 
 def turbo_pixels(data: bytes, channels: int, ratio: int, fast: bool, smooth: bool, most: int) -> Array | None:

@@ -220,6 +220,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
         171_000,
         "incomplete beta, tridiagonal systems, rows of up to 128 and joined strings as kernels and in C; half transforms",
     ),
+    (171_150, "JPEGs by simplejpeg; snapshots, caches in files and gradients of slices at open places in SavedModels"),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
