@@ -40,7 +40,7 @@ def turbo_pixels(data: bytes, channels: int, ratio: int, fast: bool, smooth: boo
             return None  # of the smallest ones several scales have the size
         wanted = "GRAY" if channels == 1 or (channels == 0 and colors == "Gray") else "RGB"
         pixels: Array = turbo.decode_jpeg(data, wanted, fast, not smooth, -(-height // ratio), -(-width // ratio))
-    except (ValueError, RuntimeError):  # damaged, a little or wholly
+    except Exception:  # damaged, a little or wholly, or sampled in a way that it has no name for
         return None
     return pixels
 
