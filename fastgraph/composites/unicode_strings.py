@@ -355,4 +355,5 @@ def unsorted_segment_join(
     known = TensorShape([static_int(n)])
     rest = None if rank is None or words.shape.rank is None else known.concatenate(words.shape[rank:])
     with name_scope(name or "UnsortedSegmentJoin"):
-        return host_call(join, [words, ids, n], (string, rest))[0]
+        said = {"separator": between, "Tindices": ids.dtype, "Tnumsegments": n.dtype}
+        return host_call(join, [words, ids, n], (string, rest), written=("UnsortedSegmentJoin", "output", said))[0]

@@ -473,7 +473,7 @@ class Combinations(DatasetBase):
         with the same random order again. Raises: ValueError for a `checkpoint` among them.
         Source: tf.data.Dataset.save.
         """
-        shard = _shard_of(shard_func, self._spec)
+        shard = _shard_of(_shards(shard_func, self._spec))
         written = functools.partial(stored_elements.Saved, path=_path(path), compression=compression, shard=shard)
         source: Any = self.source
         if not checkpoint_args:
@@ -520,24 +520,38 @@ class Combinations(DatasetBase):
         Source: tf.data.Dataset.snapshot.
         """
         where = os.path.join(_path(path), str(stored_elements.fingerprint_of(self.source)))
-        shard = _shard_of(shard_func, self._spec)
+        shard = _shards(shard_func, self._spec)
+        read = Mapped(reader_func or stored_elements.interleaved, DatasetSpec(DatasetSpec(self._spec)), "snapshot()")
+        if not isinstance(read.spec, DatasetSpec):
+            raise TypeError(f"The `reader_func` argument must return a `Dataset` object. Got {read.spec}.")
+
+        def called(outer: Any) -> Any:
+            return packed(read.spec, read.bound((), sources.Run())((windows.handle_of(outer.source),)))
 
         def again(shards: list[Any]) -> Any:
-            return _read_by(reader_func, shards, self._spec).source
+            return _read_by(called, shards, self._spec).source
 
-        return made(stored_elements.Snapshot, self, path=where, compression=compression, shard=shard, again=again)
+        options = {"compression": compression, "shard": _shard_of(shard), "again": again, "mapped": (read, shard)}
+        return made(stored_elements.Snapshot, self, path=where, **options)
 
 
 def _path(path: Any) -> str:
     return os.fsdecode(path.numpy() if hasattr(path, "numpy") else path)
 
 
-def _shard_of(shard_func: Callable[..., Any] | None, spec: Any) -> Callable[[Any], int] | None:
+def _shards(shard_func: Callable[..., Any] | None, spec: Any) -> Mapped | None:
+    """The function of elements that says in which shard each is kept."""
     if shard_func is None:
         return None
     mapped = Mapped(shard_func, spec, "save()")
     if not (isinstance(mapped.spec, TensorSpec) and mapped.spec.dtype is int64 and mapped.spec.shape.rank == 0):
         raise TypeError(f"Invalid `shard_func`. `shard_func` must return `tf.int64` scalars but got {mapped.spec}.")
+    return mapped
+
+
+def _shard_of(mapped: Mapped | None) -> Callable[[Any], int] | None:
+    if mapped is None:
+        return None
     function = mapped.bound((), sources.Run())
     return lambda element: int(np.asarray(function(element)[0]))
 
@@ -545,9 +559,7 @@ def _shard_of(shard_func: Callable[..., Any] | None, spec: Any) -> Callable[[Any
 def _read_by(reader_func: Callable[..., Any] | None, shards: list[Any], spec: Any) -> Any:
     rows = [(windows.handle_of(shard),) for shard in shards]
     outer = made(windows.Elements, rows, DatasetSpec(spec))
-    if reader_func is None:
-        return outer.interleave(lambda shard: shard, _CORES)
-    found = reader_func(outer)
+    found = (reader_func or stored_elements.interleaved)(outer)
     if not isinstance(found, DatasetBase):
         raise TypeError(f"The `reader_func` argument must return a `Dataset` object. Got {type(found)}.")
     return found

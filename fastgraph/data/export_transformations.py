@@ -5,6 +5,7 @@ Rule: one row of WRITERS each; what takes rows apart or batches them is in expor
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import string
+from fastgraph.core.conversion import constant
 from fastgraph.data import (
     checked_elements,
     csv_files,
@@ -22,6 +24,7 @@ from fastgraph.data import (
     record_datasets,
     shuffling,
     sources,
+    stored_elements,
     transformations,
     windows,
 )
@@ -92,8 +95,24 @@ def _shuffle(writer: Writer, source: Any) -> Value:
 
 
 def _cache(writer: Writer, source: Any) -> Value:
-    inputs = [writer.dataset(source.source), writer.constant(np.array(b"", object))]
+    file = os.fsencode(source.path) if isinstance(source, stored_elements.FileCache) else b""
+    inputs = [writer.dataset(source.source), writer.constant(np.array(file, object))]
     return writer.simple("CacheDataset", inputs, source)
+
+
+def _snapshot(writer: Writer, source: Any) -> Value:
+    inputs = [
+        writer.dataset(source.source),
+        writer.constant(np.array(os.fsencode(os.path.dirname(source.path)), object)),
+    ]
+    read, shard = source.mapped
+    shard = shard or Mapped(lambda *element: constant(0, dtypes.int64), source.spec, "snapshot()")
+    attrs = Attrs(compression=source.compression or "")
+    for part, mapped in (("reader", read), ("shard", shard)):
+        values, said = writer.function(mapped, (), f"{part}_func", f"T{part}_func_args")
+        inputs += values
+        attrs.update(said)
+    return writer.simple("SnapshotDatasetV2", inputs, source, **attrs)
 
 
 def _concatenate(writer: Writer, source: Any) -> Value:
@@ -196,6 +215,8 @@ WRITERS.update({
     sources.Range: _range,
     sources.Slices: export_elements.slices,
     sources.Tensors: _tensors,
+    stored_elements.FileCache: _cache,
+    stored_elements.Snapshot: _snapshot,
     transformations.Batch: export_elements.batch,
     transformations.Cache: _cache,
     transformations.Concatenate: _concatenate,

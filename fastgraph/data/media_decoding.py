@@ -17,7 +17,7 @@ from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, int32, strin
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
-from fastgraph.data.jpeg_pixels import jpeg_pixels
+from fastgraph.data.jpeg_pixels import jpeg_pixels, turbo_pixels
 from fastgraph.errors import NotBuiltImportError
 from fastgraph.ops.arguments import as_tensor, named, not_allowed, refused, whole, word
 from fastgraph.ops.families import Array, custom, invalid, shape_text
@@ -50,6 +50,10 @@ _UNKNOWN = "Unknown image file format. One of JPEG, PNG, GIF, BMP required."
 _DENSEST = 1 << 12
 
 
+def _most_pixels(data: bytes) -> int:
+    return (_DENSEST * len(data) + (1 << 20)) // 4
+
+
 def opened_picture(data: bytes, formats: tuple[str, ...] = ("JPEG", "PNG", "GIF", "BMP")) -> Any:
     """The picture of a file, whose pixels are not read yet. Raises InvalidArgumentError for other bytes."""
     images = pillow()
@@ -59,7 +63,7 @@ def opened_picture(data: bytes, formats: tuple[str, ...] = ("JPEG", "PNG", "GIF"
             picture = images.open(io.BytesIO(data), formats=formats)
     except Exception:  # whatever a damaged head makes of the decoders
         raise invalid(_UNKNOWN) from None
-    if 4 * picture.width * picture.height > _DENSEST * len(data) + (1 << 20):
+    if picture.width * picture.height > _most_pixels(data):
         raise invalid(f"{len(data)} bytes are too few for a picture of {picture.width} x {picture.height}")
     return picture
 
@@ -73,6 +77,10 @@ def decode_image_p(
     if contents.ndim:
         raise invalid(f"`contents` must be scalar but got shape{shape_text(contents.shape)}")
     data = contents.item()
+    if channels != 4 and op not in ("DecodeBmp", "DecodeWebP"):
+        quick = turbo_pixels(data, channels, ratio, fast, smooth, _most_pixels(data))
+        if quick is not None:
+            return _shaped(quick, op, bits)
     picture = opened_picture(data, ("WEBP",) if op == "DecodeWebP" else ("JPEG", "PNG", "GIF", "BMP"))
     kind = picture.format
     if kind == "WEBP" and channels not in (0, len(picture.getbands())):
@@ -86,7 +94,7 @@ def decode_image_p(
         found = jpeg_pixels(picture, channels, ratio, fast, smooth) if kind == "JPEG" else None
         if found is None:
             return _pixels(picture, data, op, channels, frames, bits, ratio)
-        return found.astype(np.uint16) * 257 if bits == 16 else found[None] if op == "DecodeGif" else found
+        return _shaped(found, op, bits)
     except NotImplementedError:
         raise
     except Exception:  # whatever damaged contents make of the decoders
@@ -113,6 +121,11 @@ def _pixels(picture: Any, data: bytes, op: str, channels: int, frames: bool, bit
         picture = picture.convert("L" if picture.mode in ("1", "I", "I;16", "F") else "RGBA" if has_alpha else "RGB")
     pixels = np.asarray(picture)
     pixels = pixels if pixels.ndim == 3 else pixels[..., None]
+    return _shaped(pixels, op, bits)
+
+
+def _shaped(pixels: Array, op: str, bits: int) -> Array:
+    """Pixels of 8 bits as an op gives them: one page of an animation, or 16 bits."""
     pixels = pixels[None] if op == "DecodeGif" else pixels
     return pixels.astype(np.uint16) * 257 if bits == 16 else pixels
 

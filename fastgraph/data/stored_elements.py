@@ -262,13 +262,21 @@ class _Records(RecordIterator):
 # ---- snapshots -------------------------------------------------------------------------------------------------------
 
 
+def interleaved(shards: Any) -> Any:
+    """The elements of shards by turns, as they are read where the user says nothing."""
+    return shards.interleave(lambda shard: shard, os.cpu_count() or 1)
+
+
 class Snapshot(Source):
     """The elements, kept by the first whole pass, read by those after it. Source: tf.data.Dataset.snapshot."""
 
     name = "_SnapshotDataset"
 
-    def __init__(self, source: Source, *, path: str, compression: str | None, shard: Any, again: Any) -> None:
+    def __init__(
+        self, source: Source, *, path: str, compression: str | None, shard: Any, again: Any, mapped: tuple[Any, Any]
+    ) -> None:
         self.source, self.spec, self.path = source, source.spec, path
+        self.mapped = mapped  # what reads shards, and chooses them
         self.compression = "SNAPPY" if compression == "AUTO" else compression
         self.shard, self.again = shard, again
 

@@ -357,6 +357,18 @@ def control_inputs(
         if not found:
             waits.append(())
             continue
+        kind, resource = found[0]
+        if len(found) == 1 and resource is not None:  # nearly all
+            if kind == "read":
+                nearest = [last_write.get(resource, -1), last_call]
+                reads.setdefault(resource, []).append(i)
+            else:
+                nearest = [-1 if apart else last_host, last_write.get(resource, -1), *reads.get(resource, ())]
+                if kind == "write":
+                    last_write[resource], reads[resource] = i, []
+                    writes.append(i)
+            waits.append(tuple(sorted({*nearest} - {-1})))
+            continue
         before: set[int] = set()
         found = [effect for effect in found if not (apart and effect == _ANY)]
         for kind, resource in found:

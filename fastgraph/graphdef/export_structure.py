@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -140,23 +140,26 @@ def _split(node: Node) -> list[Definition]:
 
 
 def _strided_slice(node: Node) -> list[Definition]:
-    positions = list(node.inputs[1:])
-    if node.op.name == "strided_slice_dynamic":
-        pack = positions[0].node
-        if pack.op.name != "stack":
-            raise Unwritable("positions as one vector")
-        positions = list(pack.inputs)
-    made, stacks, masks = _stacks(node, positions)
+    made, stacks, masks = _stacks(node, _apart_from(node.inputs[1:]))
     return [*made, defined(node, "StridedSlice", (node.inputs[0], *stacks), **masks)]
 
 
 def _strided_slice_grad(node: Node) -> list[Definition]:
     dy, x, *positions = node.inputs
-    made, stacks, masks = _stacks(node, positions)
+    made, stacks, masks = _stacks(node, _apart_from(positions))
     index, rank = stacks[0].aval.dtype, None if x.aval.shape is None else len(x.aval.shape)
     sizes = Node(node.op, (), {}, (Aval(index, (rank,)),), f"{node.name}/Shape", node.source)
     made.append(defined(sizes, "Shape", (x,)))
     return [*made, defined(node, "StridedSliceGrad", (sizes.outputs[0], *stacks, dy), **masks)]
+
+
+def _apart_from(positions: Sequence[Value]) -> list[Value]:
+    """Return the positions of a slice one by one, where one vector has them all."""
+    if len(positions) != 1 or positions[0].aval.shape == ():
+        return list(positions)
+    if positions[0].node.op.name != "stack":
+        raise Unwritable("positions as one vector")
+    return list(positions[0].node.inputs)
 
 
 def _stacks(node: Node, positions: list[Value]) -> tuple[list[Definition], list[Value], dict[str, int]]:

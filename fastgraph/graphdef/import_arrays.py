@@ -199,6 +199,17 @@ def _legacy_blocks(function: str) -> Make:
     return make
 
 
+def _nearest(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """The numbers i64[n, k] of the centers nearest to each point, and their squared distances f32[n, k]."""
+    points, centers, k = inputs
+    squares = public_function("reduce_sum")
+    across = public_function("matmul")(points, centers, transpose_b=True)
+    away = squares(points * points, 1, keepdims=True) - 2.0 * across + squares(centers * centers, 1)
+    most = public_function("minimum")(k, public_function("shape")(centers, k.dtype)[0])
+    found = public_function("math.top_k")(-public_function("maximum")(away, 0.0), most)
+    return public_function("cast")(found[1], "int64"), -found[0]
+
+
 def _least_squares(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return public_function("linalg.lstsq")(*inputs, fast=attrs.get("fast", True), name=name)
 
@@ -215,6 +226,7 @@ ARRAYS: dict[str, Make] = {
     "DiagPart": public("linalg.tensor_diag_part"),
     "GuaranteeConst": public("identity"),
     "MatrixSolveLs": _least_squares,
+    "NearestNeighbors": _nearest,
     "Reverse": _reversed,
     "SpaceToBatch": _legacy_blocks("space_to_batch"),
     "TridiagonalMatMul": lambda name, inputs, attrs: public_function("linalg.tridiagonal_matmul")(

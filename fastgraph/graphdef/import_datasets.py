@@ -6,6 +6,7 @@ lists of tensors and datasets, as the operations' functions take them. Files are
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -154,10 +155,28 @@ def _shuffle_and_repeat(body: Body, name: str, inputs: list[Any], attrs: dict[st
 
 
 def _cache(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    file = fixed_text(inputs[1], f"Node '{name}': the file of a cache")
+    return inputs[0].value.cache(_file(body, name, inputs[1], "the file of a cache"))
+
+
+def _file(body: Body, name: str, path: Any, what: str) -> str:
+    """The path of what a dataset keeps in files, "" for none."""
+    file = fixed_text(path, f"Node '{name}': {what}")
     if file and not body.library.opens_files:
-        raise NotFoundError(None, None, f"Node '{name}': a cache in a file was not allowed when it was loaded")
-    return inputs[0].value.cache(file.decode())
+        raise NotFoundError(None, None, f"Node '{name}': {what} was not allowed when it was loaded")
+    return os.fsdecode(file)
+
+
+def _snapshot(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    dataset, path, *captured = inputs
+    n = len(attrs["Treader_func_args"] or [])
+    read = _function(body, attrs["reader_func"], captured[:n])
+    shard = _function(body, attrs["shard_func"], captured[n:])
+    return dataset.value.snapshot(
+        _file(body, name, path, "the folder of a snapshot"),
+        attrs.get("compression") or None,
+        lambda shards: read(shards)[0].value,
+        lambda *element: shard(*element)[0],
+    )
 
 
 def _of_files(function: str) -> Make:
@@ -396,6 +415,7 @@ MADE: dict[str, Make] = {
     "ShuffleDataset": _shuffle,
     "ShuffleDatasetV3": _shuffle,
     "SkipDataset": _method("skip"),
+    "SnapshotDatasetV2": _snapshot,
     "SparseTensorSliceDataset": lambda body, name, inputs, attrs: _public("Dataset").from_tensor_slices(
         SparseTensor(*[convert(each) for each in inputs])
     ),

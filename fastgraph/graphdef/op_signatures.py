@@ -257,6 +257,7 @@ FusedBatchNormGradV3 x_backprop:T scale_backprop:U offset_backprop:U reserve_spa
 GRUBlockCell r:T u:T c:T h:T
 LSTMBlockCell i:T cs:T f:T o:T ci:T co:T h:T
 ListDiff out:T idx:out_idx
+NearestNeighbors nearest_center_indices:int64 nearest_center_distances:float32
 ParseExample sparse_indices:Nsparse*int64 sparse_values:*sparse_types sparse_shapes:Nsparse*int64 dense_values:*Tdense
 ParseSequenceExampleV2 context_sparse_indices:Ncontext_sparse*int64 context_sparse_values:*context_sparse_types
   context_sparse_shapes:Ncontext_sparse*int64 context_dense_values:*Tcontext_dense

@@ -26,7 +26,7 @@ from fastgraph.ops.one_hot import one_hot
 from fastgraph.ops.random_ops import shuffle, uniform
 from fastgraph.ops.random_states import refuse_deferred
 from fastgraph.ops.reduction import reduce_max, reduce_sum
-from fastgraph.ops.rounding import floor
+from fastgraph.ops.rounding import ceil, floor
 from fastgraph.ops.scans import cumsum
 
 
@@ -64,8 +64,8 @@ def _ratios(pooling_ratio: float | Sequence[float]) -> tuple[float, float]:
     return given[1], given[2]
 
 
-def _bounds(n: int, count: int, pseudo_random: bool, seed: TensorLike | None) -> Any:
-    """Return where each of `count` regions begins, and where the last one ends: i64[count + 1]."""
+def _bounds(n: int, count: int, pseudo_random: bool, seed: TensorLike | None, u: Any) -> Any:
+    """Return where each of `count` regions begins, and where the last one ends: i64[count + 1]. u: f64[], below 1."""
     size, larger = divmod(n, count)
     if larger == 0:
         return as_tensor(np.arange(count + 1, dtype=np.int64) * size)
@@ -74,12 +74,16 @@ def _bounds(n: int, count: int, pseudo_random: bool, seed: TensorLike | None) ->
         return concat([np.zeros([1], np.int64), cumsum(sizes)], 0)
     alpha = n / count
     most = min((size + 2) / alpha - 1, (n + 1 - size) / alpha - (count - 1))
-    u = uniform([], 0.0, most, "float64", seed)
-    inner = floor(alpha * (np.arange(count, dtype=np.float64) + u)) - floor(alpha * u)
-    return concat([cast(inner, "int64"), np.array([n], np.int64)], 0)
+    return _steps_from(np.arange(1, count, dtype=np.float64), alpha, u * most, np.array([n], np.int64))
 
 
-def _bounds_of_any(n: Tensor, ratio: float, pseudo_random: bool, seed: TensorLike | None) -> Any:
+def _steps_from(numbers: Any, alpha: Any, u: Any, end: Any) -> Any:
+    """Bounds at steps of alpha that begin at chance, as TensorFlow rounds them; the first and the last stand."""
+    inner = cast(ceil(alpha * (numbers + u)), "int64") - 1
+    return concat([np.zeros([1], np.int64), inner, end], 0)
+
+
+def _bounds_of_any(n: Tensor, ratio: float, pseudo_random: bool, seed: TensorLike | None, u: Any) -> Any:
     """Return the same of a size that only a call knows, i64[]."""
     real = cast(n, "float64")
     count = cast(floor(real / ratio), "int64")
@@ -89,10 +93,8 @@ def _bounds_of_any(n: Tensor, ratio: float, pseudo_random: bool, seed: TensorLik
         return concat([np.zeros([1], np.int64), cumsum(sizes)], 0)
     whole, count = cast(size, "float64"), cast(count, "float64")
     alpha = real / count
-    u = uniform([], 0.0, 1.0, "float64", seed)
     u = u * minimum((whole + 2) / alpha - 1, (real + 1 - whole) / alpha - (count - 1))
-    inner = floor(alpha * (cast(numbers, "float64") + u)) - floor(alpha * u)
-    return concat([cast(inner, "int64"), expand_dims(n, 0)], 0)
+    return _steps_from(cast(numbers[1:], "float64"), alpha, u, expand_dims(n, 0))
 
 
 def _regions(x: Tensor, axis: int, bounds: TensorLike, most: TensorLike, overlapping: bool) -> tuple[Any, Any]:
@@ -118,17 +120,20 @@ def _drawn(
     x: Tensor, pooling_ratio: float | Sequence[float], pseudo_random: bool, overlapping: bool, seed: TensorLike | None
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """The bounds of regions, of rows and of columns, and of how many places regions are at most."""
-    found, most = [], []
-    for axis, ratio in zip((1, 2), _ratios(pooling_ratio), strict=True):
+    found, most, ratios = [], [], _ratios(pooling_ratio)
+    # The state moves on by two numbers a sequence.
+    chances = uniform([3], 0.0, 1.0, "float64", seed if seed else None) if pseudo_random else [None] * 3
+    for axis, ratio in zip((1, 2), ratios, strict=True):
+        u = chances[2 * axis - 2]
         n = x.shape[axis]
         if n is None:
-            found.append(_bounds_of_any(cast(shape(x)[axis], "int64"), ratio, pseudo_random, seed if seed else None))
+            found.append(_bounds_of_any(cast(shape(x)[axis], "int64"), ratio, pseudo_random, seed if seed else None, u))
             most.append(_most(found[-1], overlapping))
             continue
         count = int(n / ratio)
         if count < 1:
             raise invalid(f"pooling_ratio {ratio} leaves nothing of {n}")
-        found.append(_bounds(n, count, pseudo_random, seed if seed else None))
+        found.append(_bounds(n, count, pseudo_random, seed if seed else None, u))
         # Regions of pseudo-random sizes may be one larger, or smaller, than the shuffled ones.
         most.append(n // count + (1 if n % count else 0) + (1 if pseudo_random and n % count else 0) + overlapping)
     return (found[0], found[1]), (most[0], most[1])

@@ -63,7 +63,9 @@ def extract_glimpse(
     known = known_value(extent)
     dims = [None, None] if known is None else known.tolist()
     batch, depth = (None, None) if x.shape.rank is None else (x.shape[0], x.shape[3])
-    return host_call(cut, [x, extent, places, *state], (float32, [batch, *dims, depth]))[0]
+    said = {"centered": centered, "normalized": normalized, "uniform_noise": False, "noise": noise}
+    written = None if state else ("ExtractGlimpseV2", "glimpse", said)
+    return host_call(cut, [x, extent, places, *state], (float32, [batch, *dims, depth]), written=written)[0]
 
 
 # ---- boxes by chance ------------------------------------------------------------------------------------------------

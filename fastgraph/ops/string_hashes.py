@@ -139,11 +139,12 @@ def fingerprints(data: TensorLike, method: TensorLike = "farmhash64", name: str 
     x = as_tensor(data)
     if x.shape.rank == 0:
         raise invalid("`data` should have at least one dimension")
-    known = known_value(as_tensor(method, string))
+    how = as_tensor(method, string)
+    known = known_value(how)
     if known is not None and known != b"farmhash64":
         raise invalid(f"Unsupported fingerprint algorithm: {known.item().decode()}")
 
-    def rows(array: Any) -> list[Any]:
+    def rows(array: Any, _: Any) -> list[Any]:
         if array.dtype == object and array.ndim > 1:  # of a row of strings: of the fingerprints of them all
             prints = array_kernels.fingerprints(np.ascontiguousarray(array)).astype("<u8")
             texts = [row.tobytes() for row in prints]
@@ -155,4 +156,4 @@ def fingerprints(data: TensorLike, method: TensorLike = "farmhash64", name: str 
         return [found.astype("<u8").view(np.uint8).reshape(-1, 8)]
 
     n = None if x.shape.rank is None else x.shape[0]
-    return host_call(rows, [x], (uint8, [n, 8]))[0]
+    return host_call(rows, [x, how], (uint8, [n, 8]), written=("Fingerprint", "fingerprint", {"T": x.dtype}))[0]

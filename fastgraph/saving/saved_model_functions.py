@@ -219,12 +219,9 @@ def _handle_of(result: Any, owner: Any) -> Any:
 
 
 def _as(spec: TensorSpec, result: Any, function: str) -> Any:
-    """Return a result that is known to be as the signature says."""
-    if (
-        not isinstance(result, Tensor)
-        or result.dtype != spec.dtype
-        or not compatible(result.aval.shape, spec.shape._dims)
-    ):
+    """Return a result that is known to be as the signature says, but for sizes, of which it says some wrong."""
+    ranks = {spec.shape.rank, result.shape.rank if isinstance(result, Tensor) else -1} - {None}
+    if len(ranks) > 1 or -1 in ranks or result.dtype != spec.dtype:
         raise InvalidArgumentError(None, None, f"Function {function} returns {result!r}, and says it were {spec!r}")
     if result.shape.rank is None or None in tuple(result.shape):
         result.set_shape(spec.shape)

@@ -14,6 +14,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph import errors
+from fastgraph.data import jpeg_pixels
 from fastgraph.records import png_files
 
 PIXELS = (np.arange(4 * 6 * 4) * 37 % 256).reshape(4, 6, 4).astype(np.uint8)
@@ -87,11 +88,14 @@ BEHIND_A_JPEG = [
 ]
 
 
+@pytest.mark.parametrize("decoder", ["PIL.Image", "simplejpeg"])
 @pytest.mark.parametrize(("shape", "quality", "how", "total", "first"), BEHIND_A_JPEG)
 def test_jpegs_have_the_pixels_that_tensorflow_decodes(
-    shape: Any, quality: int, how: Any, total: int, first: Any
+    shape: Any, quality: int, how: Any, total: int, first: Any, decoder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("PIL.Image")
+    module = pytest.importorskip(decoder)
+    monkeypatch.setattr(jpeg_pixels, "_turbo", lambda: module if decoder == "simplejpeg" else None)
     content = tf.io.encode_jpeg(_waves(shape), quality=quality)
     pixels = tf.io.decode_jpeg(content, **how).numpy().ravel().astype(np.int64)
     assert (int(pixels @ np.arange(1, pixels.size + 1)), pixels[:6].tolist()) == (total, first)

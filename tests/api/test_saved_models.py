@@ -755,3 +755,54 @@ def test_matrix_exponentials_are_saved_as_operations_that_can_be_loaded(tmp_path
     found, wanted = tf.saved_model.load(str(tmp_path)).f(x).numpy(), module.f(x).numpy()
     least = 1e-4 if dtype in ("float32", "complex64") else 1e-11
     assert (np.abs(found - wanted).max((1, 2)) <= least * np.abs(wanted).max((1, 2))).all()
+
+
+def test_datasets_that_keep_files_are_saved_and_read_where_that_is_allowed(tmp_path: Path) -> None:
+    module, numbers = tf.Module(), tf.data.Dataset.range
+    kept, shards, cached = (str(tmp_path / name) for name in ("kept", "shards", "cached"))
+
+    def of(dataset: Any) -> Any:
+        return dataset.reduce(np.int64(0), lambda total, x: total * 3 + x)
+
+    module.kept = tf.function(lambda: of(numbers(10).snapshot(kept)), [])
+    module.shards = tf.function(
+        lambda: of(numbers(10).snapshot(shards, "GZIP", lambda found: found.flat_map(lambda x: x), lambda x: x % 3)), []
+    )
+    module.cached = tf.function(lambda: of(numbers(10).cache(cached)), [])
+    tf.saved_model.save(module, str(tmp_path / "model"))
+    with pytest.raises(tf.errors.NotFoundError, match="not allowed"):
+        tf.saved_model.load(str(tmp_path / "model")).kept()
+    options = tf.saved_model.LoadOptions(experimental_open_files=True)
+    loaded = tf.saved_model.load(str(tmp_path / "model"), options=options)
+    for _ in range(2):
+        found = [int(each()) for each in (loaded.kept, loaded.shards, loaded.cached)]
+    assert found == [14757, 40163, 14757] and (tmp_path / "cached.index").exists()
+
+
+def test_gradients_of_slices_at_places_that_only_a_call_knows_are_saved(tmp_path: Path) -> None:
+    module, kernel = tf.Module(), tf.constant(np.ones((3, 2, 2), np.float32))
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None, None, 2])])
+    def slope(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.nn.dilation2d(x, kernel, [1, 2, 2, 1], "VALID", "NHWC", [1, 1, 2, 1]) ** 2
+        return tape.gradient(y, x)
+
+    module.slope = slope
+    tf.saved_model.save(module, str(tmp_path))
+    x = tf.constant(np.random.default_rng(0).normal(size=(1, 9, 8, 2)), tf.float32)
+    np.testing.assert_allclose(tf.saved_model.load(str(tmp_path)).slope(x), slope(x))
+
+
+def test_strings_joined_by_ids_fingerprints_and_glimpses_are_saved(tmp_path: Path) -> None:
+    module, words = tf.Module(), tf.constant(["Hello W", "a", ""])
+    strings, images = tf.TensorSpec([None], tf.string), tf.TensorSpec([None, None, None, 1])
+    module.joined = tf.function(lambda s: tf.strings.unsorted_segment_join(s, [1, 0, 1], 2, "-"), [strings])
+    module.prints = tf.function(lambda s: tf.fingerprint(s), [strings])
+    module.seen = tf.function(lambda x: tf.image.extract_glimpse(x, [2, 3], [[0.2, 0.5]], noise="zero"), [images])
+    tf.saved_model.save(module, str(tmp_path))
+    loaded = tf.saved_model.load(str(tmp_path))
+    x = tf.reshape(tf.range(20.0), [1, 4, 5, 1])
+    for name, given in (("joined", words), ("prints", words), ("seen", x)):
+        np.testing.assert_array_equal(getattr(loaded, name)(given), getattr(module, name)(given))

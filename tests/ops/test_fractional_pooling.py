@@ -89,3 +89,11 @@ def test_pictures_of_sizes_that_a_call_knows(pool: Any, pseudo_random: bool) -> 
             assert bounds[0] == 0 and bounds[-1] == n and set(np.diff(bounds)) <= {1, 2, 3}
         corner = x[0, rows[0] : rows[1], columns[0] : columns[1], 0]
         assert y[0, 0, 0, 0] == (corner.max() if pool is tf.nn.fractional_max_pool else pytest.approx(corner.mean()))
+
+
+def test_regions_are_those_that_tensorflow_draws() -> None:
+    x = np.zeros((1, 23, 19, 1), np.float32)
+    pool = tf.function(lambda: tf.nn.fractional_max_pool(x, 1.6, pseudo_random=True, seed=3))  # draws anew
+    _, rows, columns = pool()
+    assert rows.numpy().tolist() == [0, 1, 3, 5, 6, 8, 9, 11, 13, 14, 16, 18, 19, 21, 23]
+    assert columns.numpy().tolist() == [0, 1, 3, 5, 6, 8, 10, 12, 13, 15, 17, 19]
