@@ -37,7 +37,7 @@ from fastgraph.staging.signature.cache_keys import Held
 from fastgraph.staging.signature.dataclass_arguments import apart
 from fastgraph.staging.signature.function_type import FunctionType, of_trace
 from fastgraph.staging.signature.parameters import with_shape
-from fastgraph.staging.signature.signature_printing import spec_of, type_of_result
+from fastgraph.staging.signature.signature_printing import has_spec, pretty, spec_of, type_of_result
 from fastgraph.staging.signature.trace_types import TraceType, has_type, type_of
 from fastgraph.staging.signature.traced_signature import Signature, has_parts, is_same, only_variables
 from fastgraph.state.resource_handles import ResourceHandle
@@ -497,14 +497,24 @@ class ConcreteFunction(FastCall):
         return f"{self.signature.name}({', '.join(parts)})"
 
     def pretty_printed_signature(self, verbose: bool = True) -> str:
-        """Return the signature with dtypes and shapes: over several lines, with what is captured, or in one."""
-        return repr(self.function_type) if verbose else str(self.function_type)
+        """Return the signature over several lines: arguments and results with dtypes and shapes."""
+        if not verbose:
+            return self._summary()
+        lines = [self._summary()]
+        args, kwargs = self.structured_input_signature
+        positional = [p.name for p in self.signature.parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+        details = [*zip(positional, args, strict=True), *sorted(kwargs.items())]
+        shown = [f"    {name}: {pretty(spec)}" for name, spec in details if has_spec(spec)]
+        if shown:
+            lines += ["  Args:", *shown]
+        lines += ["  Returns:", f"    {pretty(self._result_types())}"]
+        return "\n".join(lines)
 
     def __reduce__(self) -> Any:
         raise TypeError(f"cannot pickle or copy {self.label}: it is one graph of its tf.function, which can be pickled")
 
     def __repr__(self) -> str:
-        return f"<ConcreteFunction {self.pretty_printed_signature(verbose=False)} at 0x{id(self):X}>"
+        return f"<ConcreteFunction {self._summary()} at 0x{id(self):X}>"
 
     def __str__(self) -> str:
         return f"ConcreteFunction {self.pretty_printed_signature()}"

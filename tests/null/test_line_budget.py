@@ -221,7 +221,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
         "incomplete beta, tridiagonal systems, rows of up to 128 and joined strings as kernels and in C; half transforms",
     ),
     (171_120, "products that loops add up as one behind the loop; choices of ops check both of their operands"),
-    (171_260, "descriptors of messages, which protobuf's text and JSON formats ask; signatures as 2.21 prints them"),
+    (171_260, "descriptors of messages, which protobuf's text and JSON formats ask; types of traces as text"),
     (171_410, "JPEGs by simplejpeg; snapshots, caches in files and gradients of slices at open places in SavedModels"),
     (171_700, "GPUs listed, and Functions put on them; loaded functions on each replica's copies; hints at imports"),
 )
