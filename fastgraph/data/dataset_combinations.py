@@ -519,7 +519,6 @@ class Combinations(DatasetBase):
 
         Source: tf.data.Dataset.snapshot.
         """
-        where = os.path.join(_path(path), str(stored_elements.fingerprint_of(self.source)))
         shard = _shards(shard_func, self._spec)
         read = Mapped(reader_func or stored_elements.interleaved, DatasetSpec(DatasetSpec(self._spec)), "snapshot()")
         if not isinstance(read.spec, DatasetSpec):
@@ -532,7 +531,7 @@ class Combinations(DatasetBase):
             return _read_by(called, shards, self._spec).source
 
         options = {"compression": compression, "shard": _shard_of(shard), "again": again, "mapped": (read, shard)}
-        return made(stored_elements.Snapshot, self, path=where, **options)
+        return made(stored_elements.Snapshot, self, folder=_path(path), **options)
 
 
 def _path(path: Any) -> str:

@@ -103,7 +103,7 @@ def _cache(writer: Writer, source: Any) -> Value:
 def _snapshot(writer: Writer, source: Any) -> Value:
     inputs = [
         writer.dataset(source.source),
-        writer.constant(np.array(os.fsencode(os.path.dirname(source.path)), object)),
+        writer.constant(np.array(os.fsencode(source.folder), object)),
     ]
     read, shard = source.mapped
     shard = shard or Mapped(lambda *element: constant(0, dtypes.int64), source.spec, "snapshot()")

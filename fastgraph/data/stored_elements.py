@@ -15,17 +15,21 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.op_errors import enum_name
-from fastgraph.core.tensor import Tensor, as_array, from_array
+from fastgraph.core.tensor import EagerTensor, Tensor, as_array, from_array
+from fastgraph.data.element_functions import Mapped
 from fastgraph.data.element_specs import Element, tensor_specs
+from fastgraph.data.handles import resolve
 from fastgraph.data.random_access import Table, table_of
 from fastgraph.data.sources import Run, Source
 from fastgraph.errors import AlreadyExistsError, DataLossError, NotFoundError
+from fastgraph.graph.ir import Graph, Value
 from fastgraph.graphdef.event_files import RecordIterator
 from fastgraph.graphdef.exporter import tensor_message
 from fastgraph.graphdef.import_values import tensor_of
@@ -51,7 +55,7 @@ def matching(pattern: Any) -> list[bytes]:
 
 
 def fingerprint_of(value: Any) -> int:
-    """Return a number of 64 bits that says how a source is made: kinds, counts, tensors and functions' code."""
+    """Return a number of 64 bits that says how a source is made: kinds, counts, tensors and functions' graphs."""
     digest = hashlib.blake2b(digest_size=8)
     _feed(digest.update, value, set())
     return int.from_bytes(digest.digest(), "little")
@@ -80,15 +84,17 @@ def _feed(take: Callable[[bytes], None], given: object, seen: set[int]) -> None:
             _feed(
                 take, [cell.cell_contents for cell in value.__closure__ or () if cell.cell_contents is not value], seen
             )
-    elif isinstance(value, Source) or hasattr(value, "_call"):
+    elif isinstance(value, Mapped):
+        _feed(take, [value.graph, [one for one in value.taken if isinstance(one, EagerTensor)]], seen)
+    elif isinstance(value, Graph):
+        if id(value) not in seen:
+            seen.add(id(value))
+            _feed_graph(take, value, seen)
+    elif isinstance(value, Source):
         if id(value) not in seen:
             seen.add(id(value))
             take(type(value).__name__.encode())
-            kept = {
-                k: v
-                for k, v in sorted(vars(value).items())
-                if k not in ("_number", "_handle", "_call", "_lock", "seeds")
-            }
+            kept = {k: v for k, v in sorted(vars(value).items()) if k not in ("_number", "_handle", "_lock", "seeds")}
             _feed(take, kept, seen)
     elif isinstance(value, bytes):
         take(value)
@@ -96,6 +102,22 @@ def _feed(take: Callable[[bytes], None], given: object, seen: set[int]) -> None:
         take(repr(value).encode())
     else:
         take(type(value).__name__.encode())
+
+
+def _feed_graph(take: Callable[[bytes], None], graph: Graph, seen: set[int]) -> None:
+    """Feed the nodes of a graph, whatever their names are, and what those that make datasets make."""
+    number: dict[Value, int] = {}
+    for node in graph.nodes:
+        take(repr((node.op.name, [number[value] for value in node.inputs])).encode())
+        for value in node.outputs:
+            number[value] = len(number)
+            take(repr((value.aval.dtype.name, value.aval.shape)).encode())
+        for key, attr in node.attrs.items():
+            if key not in ("name", "recipe"):
+                _feed(take, [key, attr], seen)
+        if node.op.name == "make_dataset":
+            _feed(take, resolve(node.attrs["recipe"]).described, seen)
+    take(repr([number[value] for value in graph.outputs]).encode())
 
 
 # ---- records ---------------------------------------------------------------------------------------------------------
@@ -273,12 +295,17 @@ class Snapshot(Source):
     name = "_SnapshotDataset"
 
     def __init__(
-        self, source: Source, *, path: str, compression: str | None, shard: Any, again: Any, mapped: tuple[Any, Any]
+        self, source: Source, *, folder: str, compression: str | None, shard: Any, again: Any, mapped: tuple[Any, Any]
     ) -> None:
-        self.source, self.spec, self.path = source, source.spec, path
+        self.source, self.spec, self.folder = source, source.spec, folder
         self.mapped = mapped  # what reads shards, and chooses them
         self.compression = "SNAPPY" if compression == "AUTO" else compression
         self.shard, self.again = shard, again
+
+    @cached_property
+    def path(self) -> str:
+        """Where its runs lie: of a source that is made when a graph runs that is known only then."""
+        return os.path.join(self.folder, str(fingerprint_of(self.source)))
 
     def elements(self, run: Run) -> Iterator[Element]:
         metadata = _metadata(self.path)

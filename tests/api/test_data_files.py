@@ -140,6 +140,24 @@ def test_damaged_files_are_errors(folder, rng):
         assert found == [[b"a", b"b"], [b"", b"ccc"]][: len(found)]  # cut between two elements
 
 
+def test_snapshots_of_other_pipelines_are_not_taken_for_each_other(tmp_path):
+    def numbers(add):
+        return [int(x) for x in Dataset.range(3).map(lambda x: add(x)).snapshot(str(tmp_path / "eager"))]
+
+    assert [numbers(lambda x: x + 1), numbers(lambda x: x + 9), numbers(lambda x: x + 1)] == [
+        [1, 2, 3], [9, 10, 11], [1, 2, 3],
+    ]  # fmt: skip
+    assert len(os.listdir(tmp_path / "eager")) == 2
+
+    @fg.function(input_signature=[fg.TensorSpec([], fg.int64)])
+    def total(n):
+        doubled = Dataset.range(n).map(lambda x: x * n)
+        return doubled.snapshot(str(tmp_path / "staged")).reduce(np.int64(0), lambda a, b: a + b)
+
+    assert [int(total(fg.constant(n, fg.int64))) for n in (3, 4, 3)] == [9, 24, 9]
+    assert len(os.listdir(tmp_path / "staged")) == 2
+
+
 def test_a_snapshot_counts_once_it_is_whole(tmp_path):
     passes = []
 
