@@ -149,12 +149,12 @@ def test_snapshots_of_other_pipelines_are_not_taken_for_each_other(tmp_path):
     ]  # fmt: skip
     assert len(os.listdir(tmp_path / "eager")) == 2
 
-    @fg.function(input_signature=[fg.TensorSpec([], fg.int64)])
+    @tf.function(input_signature=[tf.TensorSpec([], tf.int64)])
     def total(n):
         doubled = Dataset.range(n).map(lambda x: x * n)
         return doubled.snapshot(str(tmp_path / "staged")).reduce(np.int64(0), lambda a, b: a + b)
 
-    assert [int(total(fg.constant(n, fg.int64))) for n in (3, 4, 3)] == [9, 24, 9]
+    assert [int(total(tf.constant(n, tf.int64))) for n in (3, 4, 3)] == [9, 24, 9]
     assert len(os.listdir(tmp_path / "staged")) == 2
 
 
