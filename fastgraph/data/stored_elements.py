@@ -304,7 +304,7 @@ class Snapshot(Source):
 
     @cached_property
     def path(self) -> str:
-        """Where its runs lie: of a source that is made when a graph runs that is known only then."""
+        """The folder of its runs, known when the source is: some are made when a graph runs."""
         return os.path.join(self.folder, str(fingerprint_of(self.source)))
 
     def elements(self, run: Run) -> Iterator[Element]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -83,8 +83,19 @@ def op_seed(layer: Any) -> int | None:
     """Return the seed of a layer's next random op: the layer's own, then one more each time; None without one."""
     if layer.seed is None:
         return None
-    layer._random_ops = getattr(layer, "_random_ops", -1) + 1
-    return layer.seed + layer._random_ops
+    taken = getattr(layer, "_random_ops", -1) + 1
+    for known in range(taken):  # a step that is traced again for other sizes is the same step
+        if generators.is_spare(layer.seed + known):
+            return layer.seed + known
+    layer._random_ops = taken
+    return layer.seed + taken
+
+
+def skip_seeds(layers: Iterable[Any]) -> None:
+    """Pass over a seed of each layer that has its own, as Keras 2 does where it calls the layers once more."""
+    for layer in layers:
+        if getattr(layer, "seed", None) is not None:
+            op_seed(layer)
 
 
 def get_uid(prefix: str = "") -> int:

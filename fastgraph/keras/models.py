@@ -19,7 +19,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import current_scope
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
-from fastgraph.keras import weight_files
+from fastgraph.keras import backend, weight_files
 from fastgraph.keras.functional import Network, rebuilt
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training, each_once, parameters_of, specs_of, traced_specs
@@ -409,6 +409,7 @@ class Sequential(Model):
     """
 
     _UNTRACKED = Model._UNTRACKED | {"_layers", "_symbols", "_inputs", "_outputs"}
+    _trained = False  # True from the first call in training on, of a model whose inputs are not said
 
     def __init__(
         self, layers: Sequence[Layer | InputTensor] | Layer | InputTensor | None = None, name: str | None = None
@@ -516,6 +517,9 @@ class Sequential(Model):
         """Return what the layers make of the inputs, one after another."""
         if self._inputs is not None:
             inputs = _conformed(inputs, self._inputs)
+        elif training is True and not self._trained:
+            self._trained = True
+            backend.skip_seeds(self._flatten_layers())  # Keras calls the layers on symbolic tensors before that
         return self._through(inputs)
 
     @property

@@ -19,7 +19,7 @@ from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
-from fastgraph.keras import data_adapters, optimizers
+from fastgraph.keras import backend, data_adapters, optimizers
 from fastgraph.keras.callback_list import CallbackList, History
 from fastgraph.keras.compile_arguments import CompiledLoss, CompiledMetrics
 from fastgraph.keras.data_adapters import Examples, Source, source_of, unpacked
@@ -204,6 +204,9 @@ class Trainer:
                 python = getattr(type(self), name) if own else method
                 stated = Function(python, reduce_retracing=True, one_stream=True)
                 method = stated.__get__(self, type(self)) if own else stated
+                if kind == "train" and not self.optimizer._index_dict:
+                    # Keras traces the step again once it has made the optimizer's Variables.
+                    backend.skip_seeds(self._flatten_layers())  # type: ignore[attr-defined]
             made = steps[kind] = (eager, trainable), method
         taken: Callable[..., Any] = made[1]
         return (lambda data: taken(nesting.map_structure(_as_tensor, data))) if eager else taken

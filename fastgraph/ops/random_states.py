@@ -294,6 +294,12 @@ class _Generators:
             seeds = None if seed is None else self.seeds(seed)
         return Held(self._cell(trace, seeds))
 
+    def is_spare(self, seed: int) -> bool:
+        """Return whether an earlier trace of the Function that is traced has left a cell of an op with this seed."""
+        trace: Any = current_trace()
+        spare = () if trace is None else trace.root.spare_generators
+        return any(self.traced.get(cell) == self.seeds(seed) for cell in spare)
+
     def _cell(self, trace: Any, seeds: tuple[int, int] | None) -> Cell:
         """A cell for an op of this trace that begins with these seeds."""
         for cell in trace.spare_generators:

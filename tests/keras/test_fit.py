@@ -91,6 +91,30 @@ def test_a_seed_makes_the_training_of_keras_2() -> None:
     np.testing.assert_allclose(losses, [0.38609, 0.39484, 0.40687], atol=2e-5)  # Keras 2's, as TensorFlow trains it
 
 
+@pytest.mark.parametrize(
+    ("functional", "batch_size", "eager", "losses"),
+    [
+        (False, 20, False, [7.2153, 4.4718, 3.6882]), (False, 25, True, [6.7306, 5.7905, 3.8642]),
+        (True, 20, False, [4.542, 5.1532, 3.543]), (True, 20, True, [6.3809, 4.0905, 4.1752]),
+    ],
+)  # fmt: skip
+def test_layers_with_seeds_draw_what_those_of_keras_2_draw(
+    functional: bool, batch_size: int, eager: bool, losses: list[float]
+) -> None:
+    draws = np.random.RandomState(0)
+    x, y = draws.randn(50, 8).astype("f"), draws.randn(50, 1).astype("f")
+    keras.utils.set_random_seed(3)
+    if functional:
+        start = layers.Input((8,))
+        model = keras.Model(start, layers.Dense(1)(layers.Dropout(0.5, seed=5)(start)))
+    else:
+        noisy = [layers.Dropout(0.5, seed=5), layers.GaussianNoise(0.1, seed=7)]
+        model = keras.Sequential([*noisy, layers.Dense(1)])
+    model.compile("sgd", "mse", run_eagerly=eager)
+    found = [loss for n in (2, 1) for loss in model.fit(x, y, batch_size, n, verbose=0).history["loss"]]
+    np.testing.assert_allclose(found, losses, atol=1e-4)  # Keras 2's, as TensorFlow trains it
+
+
 def test_metrics_named_by_strings_have_the_same_names_in_each_model() -> None:
     for _ in range(2):
         model = keras.Sequential([layers.Dense(1, activation="sigmoid")])
