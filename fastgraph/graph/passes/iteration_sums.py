@@ -187,9 +187,11 @@ def _is_large(value: Value, total: Value) -> bool:
         return False
     deep, (m, n) = shapes[0][0 if node.attrs["transpose_a"] else 1] or 0, (extent or 0 for extent in shapes[2])
     lie = node.attrs["transpose_a"] and not node.attrs["transpose_b"]
-    return (lie or deep == 1) and 0 < deep * (m + n) <= 2 * m * n
+    return (lie or deep == 1) and 0 < deep <= _DEEPEST and deep * (m + n) <= 2 * m * n
 
 
+#: Of more rows a product takes longer than to add it up, and its factors fill memory.
+_DEEPEST = 8
 #: Factors that are kept may take so many times the rows that a loop reads, or so many bytes.
 _TIMES, _FEW_BYTES = 4, 1 << 26
 _FLOATS = frozenset({"float32", "float64"})
