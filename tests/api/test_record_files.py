@@ -184,7 +184,7 @@ def test_pieces_of_one_length(tmp_path: Path) -> None:
     with pytest.raises(errors.InvalidArgumentError):
         pieces(b"H", 2, 2, 1)
     with pytest.raises(errors.InvalidArgumentError, match="`record_bytes` must be > 0"):
-        tf.data.FixedLengthRecordDataset("x", 0)
+        list(tf.data.FixedLengthRecordDataset("x", 0))
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 100])
