@@ -15,7 +15,7 @@ import itertools
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,7 +101,7 @@ def _feed(take: Callable[[bytes], None], given: object, seen: set[int]) -> None:
         take(type(value).__name__.encode())
 
 
-def _check(number: int, leaf: TensorSpec, dtype: DType, dims: tuple[int, ...]) -> None:
+def _check(number: int, leaf: TensorSpec, dtype: DType, dims: Iterable[int | None]) -> None:
     """Raise InvalidArgumentError where a component in a file is not as its spec says."""
     if dtype != leaf.dtype:
         wanted, found = message_name(leaf.dtype), message_name(dtype)
@@ -267,7 +267,7 @@ class Shard(Source):
             except (ValueError, NotFoundError) as error:
                 raise DataLossError(None, None, f"{self.folder}: {error}") from None
             for i, (part, leaf) in enumerate(zip(element, types, strict=True)):
-                _check(i, leaf, part.dtype, tuple(part.shape))
+                _check(i, leaf, part.dtype, part.shape)
             yield element
 
 

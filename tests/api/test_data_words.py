@@ -299,3 +299,10 @@ def test_states_of_reduce_grow() -> None:
     assert tf.data.Dataset.range(3).reduce(tf.zeros([2, 1]), lambda s, x: tf.concat([s, s], 1)).shape == (2, 8)
     with pytest.raises(TypeError, match="must match the initial state"):
         tf.data.Dataset.range(3).reduce(0.0, lambda s, x: tf.cast(x, tf.int32))
+
+
+def test_shapes_and_sizes_that_are_no_vectors() -> None:
+    with pytest.raises(ValueError, match="vector"):
+        tf.data.Dataset.range(3).padded_batch(2, padded_shapes=([None], [None]))
+    with pytest.raises(ValueError, match="scalar or a vector"):
+        tf.data.Dataset.range(3).batch(2).rebatch([[1]])
