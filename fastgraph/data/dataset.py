@@ -218,6 +218,8 @@ class Dataset(Combinations):
     def rebatch(self, batch_size: TensorLike, drop_remainder: bool = False, name: str | None = None) -> Dataset:
         """Return batches of another size (or of several, in turn) of what lies along the first axis."""
         sizes = batch_size if isinstance(batch_size, list | tuple) else [batch_size]
+        if any(isinstance(size, list | tuple) for size in sizes):
+            raise ValueError("Invalid `batch_sizes`. Expected `batch_sizes` to be a scalar or a vector.")
         return made(transformations.Rebatch, self, *map(count, sizes), drop_remainder=bool(drop_remainder))
 
     def shard(self, num_shards: TensorLike, index: TensorLike, name: str | None = None) -> Dataset:

@@ -30,7 +30,7 @@ from fastgraph.data import (
     windows,
 )
 from fastgraph.data.dataset_base import DatasetBase, DatasetSpec, count, element_of, made
-from fastgraph.data.element_functions import Mapped
+from fastgraph.data.element_functions import Mapped, state_spec
 from fastgraph.data.element_specs import flat, normalized, packed, spec_of
 from fastgraph.data.handles import resolve
 from fastgraph.errors import InvalidArgumentError
@@ -364,7 +364,7 @@ class Combinations(DatasetBase):
         inner = self._spec if type(self._spec) is tuple else (self._spec,)
         mapped = Mapped(checked, (spec, *inner), "Dataset.scan()")
         while mapped.spec[0] != spec:
-            spec = grouping.state_spec(spec, mapped.spec[0], "scan_func")
+            spec = state_spec(spec, mapped.spec[0], "scan_func")
             mapped = Mapped(checked, (spec, *inner), "Dataset.scan()")
         tensors = flat(state)
         return made(grouping.Scan, self, *tensors, *mapped.captured, mapped=mapped, n_state=len(tensors))

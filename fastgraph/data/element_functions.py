@@ -24,6 +24,7 @@ from fastgraph.errors import InvalidArgumentError, OpError, OutOfRangeError
 from fastgraph.graph.ir import PYTHON, Graph, effects, subgraphs
 from fastgraph.graph.subgraphs import subgraph_name, traced
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
+from fastgraph.ops.families import invalid
 from fastgraph.ops.random_states import generators
 from fastgraph.staging import autograph
 from fastgraph.staging.function import Function
@@ -234,12 +235,24 @@ class FlatMap(OfFunction):
         return Chained(map(inner, self.source.elements(run)))
 
 
-def _alike(first: Any, second: Any) -> bool:
+def state_spec(given: Any, found: Any, name: str) -> Any:
+    """Return what fits a first state and what the function of this name gives. Raises TypeError if nothing."""
     try:
-        nesting.assert_same_structure(first, second)
+        nesting.assert_same_structure(given, found)
+        pairs = list(zip(nesting.flatten(given), nesting.flatten(found), strict=True))
     except (TypeError, ValueError):
-        return False
-    return True
+        raise invalid(
+            f"Invalid `{name}`. The structure of the new state must match the initial state: {given}, {found}."
+        ) from None
+    wider = []
+    for own, new in pairs:
+        if own.dtype is not new.dtype:
+            raise TypeError(
+                f"Invalid `{name}`. The element types for the new state must match the initial state. Expected "
+                f"{own.dtype}; got {new.dtype}."
+            )
+        wider.append(own.most_specific_common_supertype([new]))
+    return nesting.pack_sequence_as(given, wider)
 
 
 def reduced(source: Source, initial_state: object, function: Callable[..., Any]) -> Any:
@@ -247,10 +260,9 @@ def reduced(source: Source, initial_state: object, function: Callable[..., Any])
     state = normalized(initial_state)
     spec = spec_of(state)
     mapped = Mapped(function, (spec, source.spec), "Dataset.reduce()")
-    if mapped.spec != spec:
-        if nesting.flatten(spec) and not _alike(spec, mapped.spec):
-            raise InvalidArgumentError(None, None, f"The new state of `reduce_func`, {mapped.spec}, is not as {spec}")
-        mapped = Mapped(function, (mapped.spec, source.spec), "Dataset.reduce()")  # a wider shape
+    while mapped.spec != spec:
+        spec = state_spec(spec, mapped.spec, "reduce_func") if nesting.flatten(spec) else mapped.spec
+        mapped = Mapped(function, (spec, source.spec), "Dataset.reduce()")
     tensors = flat(state)
     run = Run()
     function = mapped.bound((), run)

@@ -18,7 +18,7 @@ from fastgraph.core.tensor import as_array, convert, executing_eagerly
 from fastgraph.data import checked_elements, dataset_ops, grouping, transformations, windows
 from fastgraph.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset, of_list
 from fastgraph.data.dataset_base import DatasetSpec, count, made
-from fastgraph.data.element_functions import Mapped
+from fastgraph.data.element_functions import Mapped, state_spec
 from fastgraph.data.element_specs import packed
 from fastgraph.data.handles import resolve
 from fastgraph.data.optionals import Optional, get_next_as_optional
@@ -187,7 +187,7 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> _Applied
         state = init.spec
         reduce = Mapped(reduced, (state, *inner), where)
         while reduce.spec != state:
-            state = grouping.state_spec(state, reduce.spec, "reducer")
+            state = state_spec(state, reduce.spec, "reducer")
             reduce = Mapped(reduced, (state, *inner), where)
         state = state if type(state) is tuple else (state,)
         finalize = Mapped(reducer.finalize_func, state, where)

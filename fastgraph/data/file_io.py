@@ -98,16 +98,21 @@ class GFile:
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
         """Go to a position: from the beginning (0), from here (1), from the end (2). `position`: its older name.
 
-        Raises TypeError where neither is given.
+        Raises TypeError where neither is given, InvalidArgumentError for a position before the beginning.
         """
         at, file = offset if position is None else position, self._opened()
         if at is None:
             raise TypeError("seek(): offset argument required")
+        if whence not in (0, 1, 2):
+            text = f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2."
+            raise errors.InvalidArgumentError(None, None, text)
         if whence == 1:  # Python's files of text go nowhere else from here
             at += self.tell()
         elif whence:
-            file.seek(0, whence)
-            at += file.tell()
+            file.flush()
+            at += self.size()
+        if at < 0:
+            raise errors.InvalidArgumentError(None, None, f"Seeking to a negative position: {at}")
         file.seek(at)
         self._place = at
 
@@ -222,8 +227,8 @@ def remove(path: AnyPath) -> None:
 
 
 def rmtree(path: AnyPath) -> None:
-    """Delete a directory and all in it. Raises NotFoundError. Source: tf.io.gfile.rmtree."""
-    _call(lambda path, _: shutil.rmtree(path), "rm", path, True)
+    """Delete a directory and all in it, or a file. Raises NotFoundError. Source: tf.io.gfile.rmtree."""
+    _call(lambda path, _: (os.remove if os.path.isfile(path) else shutil.rmtree)(path), "rm", path, True)
 
 
 def stat(path: AnyPath) -> FileStatistics:

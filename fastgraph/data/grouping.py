@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, bool_, int32, int64
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import as_array, from_array
@@ -264,26 +263,6 @@ class GroupByReducer(OfTensors):
             states[number] = reduce((*state, *element))
         for number in sorted(states):
             yield finalize(states[number])
-
-
-def state_spec(given: Any, found: Any, name: str) -> Any:
-    """Return what fits a first state and what the function of this name gives. Raises TypeError if nothing."""
-    try:
-        nesting.assert_same_structure(given, found)
-        pairs = list(zip(nesting.flatten(given), nesting.flatten(found), strict=True))
-    except (TypeError, ValueError):
-        raise invalid(
-            f"Invalid `{name}`. The structure of the new state must match the initial state: {given}, {found}."
-        ) from None
-    wider = []
-    for own, new in pairs:
-        if own.dtype is not new.dtype:
-            raise TypeError(
-                f"Invalid `{name}`. The element types for the new state must match the initial state. Expected "
-                f"{own.dtype}; got {new.dtype}."
-            )
-        wider.append(own.most_specific_common_supertype([new]))
-    return nesting.pack_sequence_as(given, wider)
 
 
 def code_name(error: OpError) -> str:

@@ -109,6 +109,8 @@ def encode_jpeg(
     if kind not in ("", "grayscale", "rgb"):
         allowed = '"", "grayscale", "rgb"'
         raise invalid(f"Value for attr 'format' of \"{kind}\" is not in the list of allowed values: {allowed}")
+    if (unit := word(density_unit, "density_unit")) not in ("in", "cm"):
+        raise invalid(f'Value for attr \'density_unit\' of "{unit}" is not in the list of allowed values: "in", "cm"')
     if not 0 <= level <= 100:
         raise invalid(f"quality must be in [0,100], got {level}")
     return named(

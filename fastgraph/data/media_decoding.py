@@ -1,6 +1,6 @@
 """Pictures and sounds from the bytes of their files: tf.io.decode_image and its kin, tf.audio.
 
-Rule: Pillow reads pictures, Python's wave module sounds; both are imported when they are first needed.
+Rule: Pillow, imported when it is first needed, reads pictures; sounds are read here.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import struct
 import warnings
-import wave
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +41,7 @@ def pillow() -> Any:
 
 def _infer(contents: Aval, *, op: str, channels: int, frames: bool, bits: int, **jpeg: Any) -> Aval:
     several = (None, None, None, channels or None) if op != "DecodeImage" else None
-    return Aval(uint16 if bits == 16 else uint8, several if frames else (None, None, channels or None))
+    return Aval({8: uint8, 16: uint16, 32: float32}[bits], several if frames else (None, None, channels or None))
 
 
 _UNKNOWN = "Unknown image file format. One of JPEG, PNG, GIF, BMP required."
@@ -76,11 +75,13 @@ def decode_image_p(
     """The pixels of a picture. string[] -> u8[h, w, c], u8[n, h, w, 3] of an animation if `frames` are wanted."""
     if contents.ndim:
         raise invalid(f"`contents` must be scalar but got shape{shape_text(contents.shape)}")
+    if channels not in (0, 1, 3, 4):
+        raise invalid(f"`channels` must be 0, 1, 3 or 4 but got {channels}")
     data = contents.item()
     if channels != 4 and op not in ("DecodeBmp", "DecodeWebP"):
         quick = turbo_pixels(data, channels, ratio, fast, smooth, _most_pixels(data))
         if quick is not None:
-            return _shaped(quick, op, bits)
+            return _shaped(quick, "JPEG", op, bits)
     picture = opened_picture(data, ("WEBP",) if op == "DecodeWebP" else ("JPEG", "PNG", "GIF", "BMP"))
     kind = picture.format
     if kind == "WEBP" and channels not in (0, len(picture.getbands())):
@@ -88,13 +89,18 @@ def decode_image_p(
     if (kind == "BMP") != (op == "DecodeBmp") and op != "DecodeImage":
         right = f"decode_{kind.lower()}"
         raise invalid(f"Trying to decode {kind} format using {op} op. Use `{right}` or `decode_image` instead.")
+    if kind == "BMP" and channels == 1:
+        raise invalid("`channels` must be 0, 3 or 4 for BMP, but got 1")
+    if kind == "GIF" and channels in (1, 4):
+        raise invalid(f"channels must be 0 or 3 for GIF, got {channels}")
     if kind == "JPEG" and channels == 4:
         raise invalid("JPEG does not support 4 channels")
     try:
         found = jpeg_pixels(picture, channels, ratio, fast, smooth) if kind == "JPEG" else None
         if found is None:
-            return _pixels(picture, data, op, channels, frames, bits, ratio)
-        return _shaped(found, op, bits)
+            found = _pixels(picture, data, channels, frames, bits, ratio)
+            op = "" if found.ndim == 4 else op  # which are all pages
+        return _shaped(found, kind, op, bits)
     except NotImplementedError:
         raise
     except Exception:  # whatever damaged contents make of the decoders
@@ -102,32 +108,38 @@ def decode_image_p(
         raise invalid(text if kind == "JPEG" else f"Invalid {kind} data, size {len(data)}") from None
 
 
-def _pixels(picture: Any, data: bytes, op: str, channels: int, frames: bool, bits: int, ratio: int) -> Any:
+def _pixels(picture: Any, data: bytes, channels: int, frames: bool, bits: int, ratio: int) -> Any:
     if picture.format in ("GIF", "WEBP") and frames:
         pages, mode = [], "RGB" if picture.format == "GIF" else picture.mode
         for i in range(picture.n_frames):
             picture.seek(i)
             pages.append(np.asarray(picture.convert(mode)))
         return np.stack(pages)
+    if picture.format == "BMP" and data[28:30] == b"\x20\0":  # an alpha, which Pillow leaves out
+        begin, (width, height) = int.from_bytes(data[10:14], "little"), picture.size
+        raw = np.frombuffer(data, np.uint8, 4 * width * height, begin).reshape(height, width, 4)
+        downwards = int.from_bytes(data[22:26], "little", signed=True) < 0
+        return (raw if downwards else raw[::-1])[..., [2, 1, 0, 3][: channels or 4]]
     if ratio > 1:
         picture.draft(picture.mode, (-(-picture.width // ratio), -(-picture.height // ratio)))
-    if picture.format == "PNG" and data[24:25] == b"\x10" and (bits == 16 or picture.mode.startswith("I")):
+    if picture.format == "PNG" and data[24:25] == b"\x10" and (bits > 8 or picture.mode.startswith("I")):
         pixels = _with_channels(png16(data), channels)
-        return pixels if bits == 16 else (pixels >> 8).astype(np.uint8)
+        return pixels if bits > 8 else (pixels >> 8).astype(np.uint8)
     if channels and picture.mode != _MODES[channels]:
         picture = picture.convert(_MODES[channels])
     elif not channels and picture.mode not in ("L", "LA", "RGB", "RGBA"):
         has_alpha = picture.mode == "PA" or "transparency" in picture.info
         picture = picture.convert("L" if picture.mode in ("1", "I", "I;16", "F") else "RGBA" if has_alpha else "RGB")
     pixels = np.asarray(picture)
-    pixels = pixels if pixels.ndim == 3 else pixels[..., None]
-    return _shaped(pixels, op, bits)
+    return pixels if pixels.ndim == 3 else pixels[..., None]
 
 
-def _shaped(pixels: Array, op: str, bits: int) -> Array:
-    """Pixels of 8 bits as an op gives them: one page of an animation, or 16 bits."""
+def _shaped(pixels: Array, kind: str, op: str, bits: int) -> Array:
+    """Pixels as an op gives them: as a page of an animation, of 16 bits, or as floats (32), of a PNG from 16 bits."""
     pixels = pixels[None] if op == "DecodeGif" else pixels
-    return pixels.astype(np.uint16) * 257 if bits == 16 else pixels
+    if pixels.dtype == np.uint8 and (bits == 16 or (bits == 32 and kind == "PNG")):
+        pixels = pixels.astype(np.uint16) * (257 if kind == "PNG" else 256)  # the scale that TensorFlow has for it
+    return pixels * np.float32(1 / np.iinfo(pixels.dtype).max) if bits == 32 else pixels
 
 
 def _with_channels(pixels: Array, channels: int) -> Array:
@@ -165,15 +177,14 @@ def _decoded(
     **jpeg: Any,
 ) -> Any:  # fmt: skip
     count, wanted = whole(channels or 0, "channels", 32), as_dtype(dtype)
-    if count not in (0, 1, 3, 4):
-        text = f"`channels` must be 0, 1, 3 or 4 but got {count}"
-        raise ValueError(text) if op == "DecodeImage" else invalid(text)
-    bits = 16 if wanted == uint16 else 8
+    if count not in (0, 1, 3, 4) and op != "DecodeImage":  # which says so when it runs
+        raise invalid(f"`channels` must be 0, 1, 3 or 4 but got {count}")
+    bits = {uint8: 8, float32: 32}.get(wanted, 16)
     pixels = named(
         name, decode_image_p, as_tensor(contents, string), op=op, channels=count, frames=bool(frames), bits=bits,
         **{"ratio": 1, **jpeg},
     )  # fmt: skip
-    return pixels if wanted in (uint8, uint16) else convert_image_dtype(pixels, wanted)
+    return pixels if wanted in (uint8, uint16, float32) else convert_image_dtype(pixels, wanted)
 
 
 def decode_png(
@@ -251,24 +262,59 @@ def _infer_wav(contents: Aval, *, channels: int, samples: int) -> tuple[Aval, Av
 @custom(op="DecodeWav", infer=_infer_wav, groups=("string",), n_outputs=2, step="dynamic", reason=_REASON)
 def decode_wav_p(contents: Array, *, channels: int, samples: int) -> Any:
     """The samples of a sound of 16 bits, from -1 to 1, and how many there are in a second."""
-    try:
-        with wave.open(io.BytesIO(np.asarray(contents).item())) as sound:
-            if sound.getsampwidth() != 2:
-                raise invalid(f"Can only read 16-bit WAV files, but received {8 * sound.getsampwidth()}")
-            frames = sound.readframes(sound.getnframes())
-            if len(frames) != sound.getnframes() * sound.getnchannels() * 2:
-                raise EOFError
-            found, rate = np.frombuffer(frames, "<i2").reshape(-1, sound.getnchannels()), sound.getframerate()
-    except wave.Error:
-        raise invalid("Header mismatch: Expected RIFF but found something else") from None
-    except (EOFError, RuntimeError, ValueError, ZeroDivisionError, struct.error):
-        raise invalid("Data too short when trying to read string") from None
+    found, rate = _samples(np.asarray(contents).item())
     numbers = found.astype(np.float32) / 32768
     if channels > 0:  # missing ones repeat the last
         numbers = numbers[:, np.minimum(np.arange(channels), numbers.shape[1] - 1)]
     if samples >= 0:
         numbers = np.concatenate([numbers[:samples], np.zeros((max(0, samples - len(numbers)), numbers.shape[1]), "f")])
     return numbers.astype(np.float32), np.array(rate, np.int32)
+
+
+def _samples(data: bytes) -> tuple[Array, int]:
+    """The samples i16[n, channels] and the rate of a WAV file, whose own word of its size is not asked."""
+    at = 0
+
+    def read(form: str) -> Any:
+        nonlocal at
+        if at + struct.calcsize(form) > len(data):
+            raise invalid("Data too short when trying to read string")
+        found = struct.unpack_from(form, data, at)
+        at += struct.calcsize(form)
+        return found[0] if len(found) == 1 else found
+
+    for wanted in (b"RIFF", b"WAVE"):
+        if (mark := read("<4s")) != wanted:
+            raise invalid(f"Header mismatch: Expected {wanted.decode()} but found {mark.decode(errors='replace')}")
+        at += 4 if wanted == b"RIFF" else 0
+    if (mark := read("<4s")) != b"fmt ":
+        raise invalid(f"Unexpected field {mark.decode(errors='replace')}")
+    if (size := read("<I")) not in (16, 18):
+        raise invalid(f"Bad format chunk size for WAV: Expected 16 or 18, but got {size}")
+    kind, channels, rate, per_second, per_sample, bits = read("<HHIIHH")
+    at += size - 16
+    if kind != 1:
+        raise invalid(f"Bad audio format for WAV: Expected 1 (PCM), but got {kind}")
+    if not channels:
+        raise invalid("Bad number of channels for WAV: Expected at least 1, but got 0")
+    if bits != 16:
+        raise invalid(f"Can only read 16-bit WAV files, but received {bits}")
+    for what, given, right in (("sample", per_sample, 2 * channels), ("second", per_second, 2 * channels * rate)):
+        if given != right:
+            raise invalid(f"Bad bytes per {what} in WAV header: Expected {right} but got {given}")
+    found = None
+    while at < len(data):
+        mark, size = read("<4sI")
+        if mark != b"data":
+            at += size
+            continue
+        if found is not None:
+            raise invalid("More than one data chunk found in WAV")
+        n = size // per_sample
+        found = np.frombuffer(read(f"<{n * per_sample}s"), "<i2").reshape(n, channels)
+    if found is None:
+        raise invalid("No data chunk found in WAV")
+    return found, rate
 
 
 def decode_wav(

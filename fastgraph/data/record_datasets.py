@@ -147,9 +147,16 @@ def _element(content: bytes) -> Element:
     return (from_array(array, string, False),)
 
 
+def _bytes_of(path: str, compression: str, block: int) -> Bytes:
+    """Open a file. Raises InvalidArgumentError for a compression that only records have, or nothing has."""
+    if compression not in ("", "GZIP", "ZLIB"):
+        raise errors.InvalidArgumentError(None, None, f"Unsupported compression_type: {compression!r}.")
+    return Bytes(path, compression, block)
+
+
 def _lines(path: str, compression: str, block: int) -> Iterator[list[bytes]]:
     """Lines without their ends, and without "\\r" wherever it stands, as TensorFlow reads them."""
-    source = Bytes(path, compression, block)
+    source = _bytes_of(path, compression, block)
     try:
         begun: list[bytes] = []  # of a line
         while part := source.read(source.block):
@@ -168,7 +175,11 @@ def _lines(path: str, compression: str, block: int) -> Iterator[list[bytes]]:
 
 def _pieces(path: str, compression: str, block: int, size: int, header: int, footer: int) -> Iterator[list[bytes]]:
     """Pieces of one size between a header and a footer."""
-    source = Bytes(path, compression, block)
+    if size <= 0:
+        raise errors.InvalidArgumentError(None, None, "`record_bytes` must be > 0")
+    if header < 0 or footer < 0:
+        raise errors.InvalidArgumentError(None, None, "`header_bytes` and `footer_bytes` must be >= 0")
+    source = _bytes_of(path, compression, block)
 
     def wrong(body: int) -> Exception:
         kind = errors.DataLossError if compression else errors.InvalidArgumentError
@@ -297,8 +308,8 @@ class FixedLengthRecordDataset(_OfFiles):
     """The pieces of `record_bytes` bytes of files, between a header and a footer. Source:
     tf.data.FixedLengthRecordDataset.
 
-    The other arguments are those of `TFRecordDataset`. Raises: InvalidArgumentError for sizes below 0, and for a file
-    whose size is none of such.
+    The other arguments are those of `TFRecordDataset`. Raises: InvalidArgumentError, when it is read, for sizes below 0
+    and for a file whose size is none of such.
     """
 
     def __init__(
@@ -313,10 +324,6 @@ class FixedLengthRecordDataset(_OfFiles):
                 (record_bytes, "record_bytes"), (header_bytes, "header_bytes"), (footer_bytes, "footer_bytes")
             )
         ]  # fmt: skip
-        if size <= 0:
-            raise errors.InvalidArgumentError(None, None, "`record_bytes` must be > 0")
-        if header < 0 or footer < 0:
-            raise errors.InvalidArgumentError(None, None, "`header_bytes` and `footer_bytes` must be >= 0")
         read = functools.partial(_pieces, size=size, header=header, footer=footer)
         self._begin(filenames, read, compression_type, buffer_size, num_parallel_reads)
 

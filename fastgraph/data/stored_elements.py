@@ -6,6 +6,7 @@ are. What is begun and not finished is never read. The files of a pass are named
 
 from __future__ import annotations
 
+import contextlib
 import glob as globs
 import gzip
 import hashlib
@@ -14,28 +15,30 @@ import itertools
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastgraph.core.base.dtype import DType
+from fastgraph.core.base.file_errors import raising_for
 from fastgraph.core.base.type_specs import TensorSpec
-from fastgraph.core.op_errors import enum_name
+from fastgraph.core.op_errors import enum_name, format_shape, message_name
 from fastgraph.core.tensor import EagerTensor, Tensor, as_array, from_array
 from fastgraph.data.element_functions import Mapped
 from fastgraph.data.element_specs import Element, tensor_specs
 from fastgraph.data.handles import resolve
 from fastgraph.data.random_access import Table, table_of
 from fastgraph.data.sources import Run, Source
-from fastgraph.errors import AlreadyExistsError, DataLossError, NotFoundError
+from fastgraph.errors import AlreadyExistsError, DataLossError, NotFoundError, OpError
 from fastgraph.graph.ir import Graph, Value
 from fastgraph.graphdef.event_files import RecordIterator
 from fastgraph.graphdef.exporter import tensor_message
 from fastgraph.graphdef.import_values import tensor_of
 from fastgraph.graphdef.message_types import KINDS, Enum
 from fastgraph.graphdef.messages import TensorProto
-from fastgraph.ops.families import Array
+from fastgraph.ops.families import Array, invalid
 from fastgraph.records.record_files import framed
 from fastgraph.records.snappy import SnappyReader, SnappyWriter
 from fastgraph.records.wire_scan import checksums
@@ -120,6 +123,16 @@ def _feed_graph(take: Callable[[bytes], None], graph: Graph, seen: set[int]) -> 
     take(repr([number[value] for value in graph.outputs]).encode())
 
 
+def _check(number: int, leaf: TensorSpec, dtype: DType, dims: Iterable[int | None]) -> None:
+    """Raise InvalidArgumentError where a component in a file is not as its spec says."""
+    if dtype != leaf.dtype:
+        wanted, found = message_name(leaf.dtype), message_name(dtype)
+        raise invalid(f"Data type mismatch at component {number}: expected {wanted} but got {found}.")
+    if not leaf.shape.is_compatible_with(dims):
+        wanted, found = format_shape(leaf.shape), format_shape(dims)
+        raise invalid(f"Incompatible shapes at component {number}: expected {wanted} but got {found}.")
+
+
 # ---- records ---------------------------------------------------------------------------------------------------------
 
 
@@ -149,41 +162,51 @@ class _Writer:
 
     def write(self, element: Element, shard: int) -> None:
         """Write an element."""
-        file = self.files.get(shard)
-        if file is None:
-            folder = os.path.join(self.folder, self.run, f"{shard:08d}.shard")
-            os.makedirs(folder, exist_ok=True)
-            path = os.path.join(folder, "00000000.snapshot")
-            file = self.files[shard] = self.opened(path, "wb")
-        for part in element:
-            file.write(framed(tensor_message(part).SerializeToString()))
+        folder = os.path.join(self.folder, self.run, f"{shard:08d}.shard")
+        parts = [framed(tensor_message(part).SerializeToString()) for part in element]
+        with raising_for(folder):
+            file = self.files.get(shard)
+            if file is None:
+                os.makedirs(folder, exist_ok=True)
+                path = os.path.join(folder, "00000000.snapshot")
+                file = self.files[shard] = self.opened(path, "wb")
+            for part in parts:
+                file.write(part)
         self.n += 1
 
     def close(self) -> None:
         """Close the files."""
-        for file in self.files.values():
-            file.close()
-        self.files = {}
+        files, self.files = self.files, {}
+        with raising_for(self.folder):
+            for file in files.values():
+                file.close()
 
     def finish(self) -> None:
         """Make the run be the folder's."""
-        for file in self.files.values():
-            file.flush()
-            os.fsync(file.fileno())
-        self.close()
+        with raising_for(self.folder):
+            for file in self.files.values():
+                file.flush()
+                os.fsync(file.fileno())
+            self.close()
+            os.makedirs(os.path.join(self.folder, self.run), exist_ok=True)
         self.metadata.num_elements, self.metadata.finalized = self.n, True
-        os.makedirs(os.path.join(self.folder, self.run), exist_ok=True)
         _put(os.path.join(self.folder, _METADATA), self.metadata.SerializeToString())
 
 
 def _put(path: str, content: bytes) -> None:
     """Write a file that is there whole or not at all."""
     beside = f"{path}.{secrets.randbits(63)}"
-    with open(beside, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)
+    with raising_for(path):
+        try:
+            with open(beside, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(beside, path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(beside)
+            raise
 
 
 class Saved(Source):
@@ -195,7 +218,8 @@ class Saved(Source):
         self.source, self.spec, self.path, self.compression, self.shard = source, source.spec, path, compression, shard
 
     def elements(self, run: Run) -> Iterator[Element]:
-        os.makedirs(self.path, exist_ok=True)
+        with raising_for(self.path):
+            os.makedirs(self.path, exist_ok=True)
         _put(os.path.join(self.path, _SPEC), encoded(self.spec).SerializeToString())
         writer = _Writer(self.path, self.compression, tensor_specs(self.spec))
         try:
@@ -204,7 +228,8 @@ class Saved(Source):
                 yield element
             writer.finish()
         finally:
-            writer.close()
+            with contextlib.suppress(OpError):  # of a full disk, which was said
+                writer.close()
 
 
 def saved(path: str, spec: Any, compression: str | None, wait: bool) -> tuple[Any, int, list[Any]]:
@@ -252,16 +277,20 @@ class Shard(Source):
         self.folder, self.spec, self.compression = folder, spec, compression
 
     def elements(self, run: Run) -> Iterator[Element]:
-        n = len(tensor_specs(self.spec))
+        types = tensor_specs(self.spec)
+        n = len(types)
         files = sorted(globs.glob(os.path.join(globs.escape(self.folder), "*.snapshot")))
         records = itertools.chain.from_iterable(_Records(path, self.compression) for path in files)
         for parts in iter(lambda: list(itertools.islice(records, n)), []):
             if len(parts) < n:
                 raise DataLossError(None, None, f"{self.folder}: an element has {len(parts)} of {n} components")
             try:
-                yield tuple([tensor_of(TensorProto.FromString(part)) for part in parts])
+                element = tuple([tensor_of(TensorProto.FromString(part)) for part in parts])
             except (ValueError, NotFoundError) as error:
                 raise DataLossError(None, None, f"{self.folder}: {error}") from None
+            for i, (part, leaf) in enumerate(zip(element, types, strict=True)):
+                _check(i, leaf, part.dtype, part.shape)
+            yield element
 
 
 class _Records(RecordIterator):
@@ -436,6 +465,8 @@ class FileCache(Source):
     def _read(self, reader: BundleReader, run: _Run) -> Iterator[list[Any]]:
         """Read a run at once; one that is damaged element by element, up to the damage."""
         n = run.end - run.first
+        for i, leaf in enumerate(self.types if run.ends else ()):  # whose elements are all alike
+            _check(i, leaf, *reader.dtype_and_shape(self.key(run.first, i)))
         if run.ends:
             key = self.key(run.first, 0)
             first = min([first for first, _ in run.ends], key=lambda entry: entry.offset)
@@ -456,6 +487,8 @@ class FileCache(Source):
                 yield columns
                 return
         for number in range(run.first, run.end):
+            for i, leaf in enumerate(self.types):
+                _check(i, leaf, *reader.dtype_and_shape(self.key(number, i)))
             yield [reader.read(self.key(number, i))[None] for i in range(len(self.types))]
 
     def cardinality(self) -> int:
@@ -467,7 +500,7 @@ class _Kept(Iterator[Element]):
 
     def __init__(self, cache: FileCache, run: Run) -> None:
         self.cache, self.left, self.n, self.last = cache, cache.source.elements(run), 0, cache.cardinality()
-        self.mark = f"{cache.path}_0.lockfile"
+        self.mark, self.ours = f"{cache.path}_0.lockfile", False
         self.writer: BundleWriter | None = None
         self.ended = False
 
@@ -481,8 +514,13 @@ class _Kept(Iterator[Element]):
         if element is None:
             self._finish()
             raise StopIteration
-        for i, part in enumerate(element):
-            self.writer.add(self.cache.key(self.n, i), as_array(part), part.dtype)
+        try:
+            for i, part in enumerate(element):
+                self.writer.add(self.cache.key(self.n, i), as_array(part), part.dtype)
+        except OpError:  # the disk is full: nothing of this pass is kept
+            self.ended = True
+            self._leave()
+            raise
         self.n += 1
         if self.n == self.last:  # who knows it does not ask for one more
             self._finish()
@@ -491,33 +529,40 @@ class _Kept(Iterator[Element]):
     def _finish(self) -> None:
         assert self.writer is not None
         self.ended = True
-        self.writer.finish()
-        self._leave()
+        try:
+            self.writer.finish()
+        finally:
+            self._leave()
 
     def _begin(self) -> None:
-        os.makedirs(os.path.dirname(self.mark) or ".", exist_ok=True)
+        with raising_for(self.mark):
+            os.makedirs(os.path.dirname(self.mark) or ".", exist_ok=True)
         try:
-            with open(self.mark, "x") as file:
+            with raising_for(self.mark), open(self.mark, "x") as file:
+                self.ours = True
                 file.write(f"Created at: {int(time.time())}")
-        except FileExistsError:
-            self.ended, mark = True, self.mark
-            self.mark = ""
+            self.writer = BundleWriter(self.cache.path)
+        except AlreadyExistsError:
+            self.ended = True
             raise AlreadyExistsError(
                 None,
                 None,
                 "There appears to be a concurrent caching iterator running - cache lockfile already exists "
-                f"('{mark}')."
+                f"('{self.mark}')."
                 " If you are sure no other computations are using this cache prefix, delete the lockfile and "
                 "re-initialize the iterator. [Op:IteratorGetNext]",
             ) from None
-        self.writer = BundleWriter(self.cache.path)
+        except OpError:
+            self._leave()
+            raise
 
     def _leave(self) -> None:
-        if self.mark and os.path.exists(self.mark):
-            os.unlink(self.mark)
+        if self.ours:
+            self.ours = False
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.mark)
 
     def __del__(self) -> None:
-        if self.writer is not None:
-            if not self.ended:
-                self.writer.discard()
-            self._leave()
+        if self.writer is not None and not self.ended:
+            self.writer.discard()
+        self._leave()

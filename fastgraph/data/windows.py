@@ -250,7 +250,7 @@ def _padded_shape(value: Any) -> TensorShape:
         return TensorShape(None if value.shape.rank is None else [None] * (value.shape[0] or 0))
     if hasattr(value, "numpy"):
         value = value.numpy()
-    if isinstance(value, list) and value and all(isinstance(row, list) for row in value):
+    if isinstance(value, list | tuple) and value and all(isinstance(row, list | tuple) for row in value):
         value = np.array(value)  # no vector: an error
     if isinstance(value, np.ndarray):
         if value.ndim != 1 or value.dtype.kind not in "iu":

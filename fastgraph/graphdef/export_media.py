@@ -34,7 +34,7 @@ def _jpeg(said: Any, ratio: int) -> dict[str, Any]:
 
 def _decoded(node: Node) -> list[Definition]:
     said, op = node.attrs, node.attrs["op"]
-    kind = {"dtype": dtypes.uint16 if said["bits"] == 16 else dtypes.uint8}
+    kind = {"dtype": {8: dtypes.uint8, 16: dtypes.uint16, 32: dtypes.float32}[said["bits"]]}
     channels = {"channels": said["channels"]}
     attrs = {
         "DecodeBmp": channels,

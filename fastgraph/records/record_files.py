@@ -15,6 +15,7 @@ from fastgraph import errors
 from fastgraph.core.base.missing_methods import without
 from fastgraph.core.native.array_kernels import crc32c, masked
 from fastgraph.records.paths import AnyPath, as_op_errors, opened
+from fastgraph.records.snappy import SnappyReader
 from fastgraph.records.wire_scan import records
 
 #: tf.io.TFRecordOptions' names of the ways to compress, and zlib's window for them.
@@ -155,6 +156,8 @@ class Bytes:
         self.path, self.block = path, max(block, 1 << 12)
         with as_op_errors(path):
             self._file = opened(path, "rb", buffering=0)
+        if compression == "SNAPPY":
+            self._file = SnappyReader(self._file)
         self._window = _WINDOWS.get(compression)
         self._inflater: Any = None
         self._begun = b""  # compressed bytes that are not inflated yet

@@ -11,7 +11,10 @@ import pytest
 
 import fastgraph as tf
 from fastgraph import errors
+from fastgraph.data import stored_elements
 from fastgraph.records import snappy
+from fastgraph.records.record_files import framed
+from fastgraph.saving import bundle_writer
 
 Dataset = tf.data.Dataset
 
@@ -289,3 +292,79 @@ def test_cached_files_are_read_in_runs(tmp_path: Any, rng: np.random.Generator) 
         for _ in passing:
             n += 1
     assert n == 20
+
+
+@pytest.mark.parametrize("spec", [("int64", [2]), ("float64", []), ("string", []), ("int64", [None])])
+@pytest.mark.parametrize("alike", [True, False])
+def test_files_of_another_dtype_or_shape_are_errors(folder: Any, spec: Any, alike: bool) -> None:
+    given = Dataset.range(3) if alike else Dataset.range(1)
+    path = str(folder / "elements")
+    list(given.cache(path))
+    given.save(path)
+    dtype, shape = spec
+    size = [2 if n is None else n for n in shape]
+    other = Dataset.from_tensors(tf.zeros(size, tf.int32)).map(
+        lambda x: tf.as_string(x) if dtype == "string" else tf.cast(x, dtype)
+    )
+    wrong = "expected .* but got int64" if dtype != "int64" else r"expected \[.\] but got \[\]"
+    if shape != [None]:
+        with pytest.raises(errors.InvalidArgumentError, match=wrong):
+            list(other.cache(path))
+    with pytest.raises(errors.InvalidArgumentError, match=wrong):
+        list(Dataset.load(path, element_spec=tf.TensorSpec(shape, dtype)))
+    assert len(list(Dataset.load(path, element_spec=tf.TensorSpec(None, tf.int64)))) == (3 if alike else 1)
+
+
+def test_strings_in_a_cache_are_no_numbers(folder: Any) -> None:
+    path = str(folder / "words")
+    list(Dataset.from_tensor_slices(["a", "b"]).cache(path))
+    with pytest.raises(errors.InvalidArgumentError, match="expected int64 but got string"):
+        list(Dataset.range(2).cache(path))
+
+
+def _on_full_disk(path: str, mode: str) -> Any:
+    return open("/dev/full", mode)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full disk at hand")
+def test_full_disks(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(folder / "elements")
+    with monkeypatch.context() as patched:
+        patched.setitem(stored_elements._OPENED, None, _on_full_disk)
+        with pytest.raises(errors.ResourceExhaustedError, match="No space left"):
+            Dataset.range(10_000).save(path)
+        with pytest.raises(errors.ResourceExhaustedError, match="No space left"):
+            Dataset.range(3).save(path)  # that is written at the end
+    with monkeypatch.context() as patched:
+
+        def full(file: int, content: Any) -> int:
+            raise OSError(28, "No space left on device")
+
+        patched.setattr(bundle_writer.os, "write", full)
+        kept = iter(Dataset.range(3).cache(path))
+        with pytest.raises(errors.ResourceExhaustedError, match="No space left"):
+            next(kept)
+        assert not os.path.exists(f"{path}_0.lockfile")
+    assert len(list(Dataset.range(3).cache(path))) == 3
+
+
+def test_compressions_that_files_do_not_have(folder: Any) -> None:
+    path = str(folder / "text")
+    with open(path, "wb") as file:
+        file.write(b"ab\ncd\n")
+    for kind in ("gzip", "FOO", "SNAPPY"):
+        for made in (
+            tf.data.TextLineDataset(path, kind),
+            tf.data.FixedLengthRecordDataset(path, 1, None, None, None, kind),
+        ):
+            with pytest.raises(errors.InvalidArgumentError, match="Unsupported compression_type"):
+                list(made)
+    with pytest.raises(errors.DataLossError):
+        list(tf.data.TFRecordDataset(path, "SNAPPY"))
+    packed = snappy.SnappyWriter(path)
+    packed.write(framed(b"first") + framed(b"second"))
+    packed.close()
+    assert [x.numpy() for x in tf.data.TFRecordDataset(path, "SNAPPY")] == [b"first", b"second"]
+    for sizes in ((0,), (1, -1), (1, 0, -1)):
+        with pytest.raises(errors.InvalidArgumentError, match="_bytes` must be >"):
+            list(tf.data.FixedLengthRecordDataset(path, *sizes))

@@ -291,3 +291,18 @@ def test_keys_and_sizes_of_windows_are_scalars() -> None:
     for key, size, name in ((two, two[0], "key_func"), (two[0], two, "window_size_func")):
         with pytest.raises(ValueError, match=f"Invalid `{name}`"):
             dataset.group_by_window(lambda _: key, lambda _, d: d.batch(4), window_size_func=lambda _: size)  # noqa: B023
+
+
+def test_states_of_reduce_grow() -> None:
+    none: Any = tf.constant([], tf.int64)
+    assert tf.data.Dataset.range(3).reduce(none, lambda s, x: tf.concat([s, [x]], 0)).numpy().tolist() == [0, 1, 2]
+    assert tf.data.Dataset.range(3).reduce(tf.zeros([2, 1]), lambda s, x: tf.concat([s, s], 1)).shape == (2, 8)
+    with pytest.raises(TypeError, match="must match the initial state"):
+        tf.data.Dataset.range(3).reduce(0.0, lambda s, x: tf.cast(x, tf.int32))
+
+
+def test_shapes_and_sizes_that_are_no_vectors() -> None:
+    with pytest.raises(ValueError, match="vector"):
+        tf.data.Dataset.range(3).padded_batch(2, padded_shapes=([None], [None]))
+    with pytest.raises(ValueError, match="scalar or a vector"):
+        tf.data.Dataset.range(3).batch(2).rebatch([[1]])

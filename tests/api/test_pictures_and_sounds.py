@@ -186,3 +186,62 @@ def test_sounds(rng: np.random.Generator) -> None:
         damaged[rng.integers(0, 44)] = rng.integers(0, 256)
         with contextlib.suppress(errors.InvalidArgumentError):
             tf.audio.decode_wav(bytes(damaged))
+
+
+def _file(pixels: Any, kind: str) -> bytes:
+    written = io.BytesIO()
+    image = pytest.importorskip("PIL.Image")
+    image.fromarray(np.array(pixels, np.uint8)).save(written, kind)
+    return written.getvalue()
+
+
+@pytest.mark.parametrize(("kind", "dtype", "pixels"), [
+    ("PNG", "uint16", [2570, 51400]), ("PNG", "int16", [1285, 25700]), ("PNG", "int32", [84213760, 1684275200]),
+    ("PNG", "float64", [2570 / 65535, 51400 / 65535]), ("PNG", "float32", [10 / 255, 200 / 255]),
+    ("BMP", "uint16", [2560, 51200]), ("BMP", "float64", [2560 / 65535, 51200 / 65535]),
+    ("BMP", "float32", [10 / 255, 200 / 255]), ("BMP", "int8", [5, 100]), ("GIF", "uint16", [2560, 51200]),
+    ("GIF", "float64", [2560 / 65535, 51200 / 65535]), ("GIF", "uint8", [10, 200]),
+])  # fmt: skip
+def test_scales_of_pictures(kind: str, dtype: str, pixels: list[float]) -> None:
+    found = tf.io.decode_image(_file([[10, 200]], kind), dtype=getattr(tf, dtype))
+    assert found.dtype.name == dtype
+    np.testing.assert_allclose(found.numpy()[..., 0].reshape(-1), pixels, rtol=1e-6)
+
+
+def test_png_of_16_bits_as_floats_keeps_them() -> None:
+    content = tf.io.encode_png(np.array([[[10], [65535]]], np.uint16))
+    np.testing.assert_allclose(tf.io.decode_image(content, dtype=tf.float32).numpy().ravel(), [10 / 65535, 1], 1e-6)
+    assert tf.io.decode_image(content, dtype=tf.int16).numpy().ravel().tolist() == [5, 32767]
+
+
+def test_channels_of_bmps_and_gifs() -> None:
+    pixels = [[[10, 200, 3, 4], [5, 6, 7, 8]], [[1, 2, 3, 0], [9, 9, 9, 9]]]
+    bmp, gif = _file(pixels, "BMP"), _file([[10, 200]], "GIF")
+    assert tf.io.decode_bmp(bmp).numpy().tolist() == pixels
+    assert tf.io.decode_image(bmp, channels=3).numpy().tolist() == np.array(pixels)[..., :3].tolist()
+    for content, channels in ((bmp, 1), (gif, 1), (gif, 4), (bmp, 2)):
+        with pytest.raises(errors.InvalidArgumentError, match="channels"):
+            tf.io.decode_image(content, channels=channels)
+    with pytest.raises(errors.InvalidArgumentError):
+        tf.io.decode_bmp(bmp[:-3])
+    with pytest.raises(errors.InvalidArgumentError, match="density_unit"):
+        tf.io.encode_jpeg(np.zeros((2, 2, 3), np.uint8), density_unit="q")
+
+
+def test_heads_of_sounds() -> None:
+    data = tf.audio.encode_wav(np.zeros((3, 1), np.float32), 8000).numpy()
+    extra = b"LIST\x04\0\0\0abcd"
+    longer = data[:16] + b"\x12\0\0\0" + data[20:36] + b"\0\0" + data[36:]
+    for good in (data[:4] + b"\0" * 4 + data[8:], data[:36] + extra + data[36:], data + extra, longer):
+        assert tf.audio.decode_wav(good).audio.shape == (3, 1)
+    for bad, text in {
+        data[:20] + b"\3\0" + data[22:]: "Bad audio format",
+        data[:12] + data[36:]: "Unexpected field data",
+        data[:36]: "No data chunk",
+        data + data[36:]: "More than one data chunk",
+        data[:22] + b"\0\0" + data[24:]: "Bad number of channels",
+        data[:28] + b"\0" * 4 + data[32:]: "Bad bytes per second",
+        data[:40] + b"\xff" * 4 + data[44:]: "Data too short",
+    }.items():
+        with pytest.raises(errors.InvalidArgumentError, match=text):
+            tf.audio.decode_wav(bad)

@@ -184,7 +184,7 @@ def test_pieces_of_one_length(tmp_path: Path) -> None:
     with pytest.raises(errors.InvalidArgumentError):
         pieces(b"H", 2, 2, 1)
     with pytest.raises(errors.InvalidArgumentError, match="`record_bytes` must be > 0"):
-        tf.data.FixedLengthRecordDataset("x", 0)
+        list(tf.data.FixedLengthRecordDataset("x", 0))
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 100])
@@ -239,3 +239,17 @@ def test_batches_of_parsed_examples(tmp_path: Path) -> None:
     assert endless.element_spec["x"].shape == (3, 2) and len(list(endless.take(5))) == 5
     with pytest.raises(ValueError, match="label_key"):
         make(str(tmp_path / "a"), 3, features, label_key="z")
+
+
+def test_positions_before_a_file_and_trees_of_one(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    path.write_text("abc")
+    with tf.io.gfile.GFile(path) as file:
+        for place in ((-1,), (-9, 2), (1, 9)):
+            with pytest.raises(errors.InvalidArgumentError):
+                file.seek(*place)
+        assert file.tell() == 0
+    tf.io.gfile.rmtree(path)
+    assert not path.exists()
+    with pytest.raises(errors.NotFoundError):
+        tf.io.gfile.rmtree(path)
