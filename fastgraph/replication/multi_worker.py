@@ -15,7 +15,7 @@ import numpy as np
 
 from fastgraph.core.base import flags
 from fastgraph.core.base.dtype import int64
-from fastgraph.core.replicas import GRADIENTS
+from fastgraph.core.replicas import GRADIENTS, process
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.joining import stack
@@ -197,6 +197,7 @@ class MultiWorkerMirroredStrategy(Strategy):
         options = communication_options or CommunicationOptions()
         link = collectives.link(options.timeout_seconds)
         self._rank, self._size = link.rank, link.size
+        process.number = link.rank
         self.cluster_resolver = cluster_resolver or cluster.resolver(link.rank, link.names)
         self.extended = _Processes(self, link, options)
 

@@ -177,3 +177,44 @@ def test_the_older_strategy_takes_how_to_communicate_first(monkeypatch: pytest.M
     assert [(resolver, options.implementation.name) for resolver, options in seen] == [(None, "RING"), (3, "AUTO")]
     with pytest.raises(ValueError, match="implementation"):
         older(3)
+
+
+SAVING = """
+import os, sys, fastgraph as tf
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+rank, folder = strategy.cluster_resolver.task_id, sys.argv[1]
+with strategy.scope():
+    v = tf.Variable(tf.ones([1000]))
+checkpoint = tf.train.Checkpoint(v=v)
+manager = tf.train.CheckpointManager(checkpoint, folder + "/shared", max_to_keep=2)
+for _ in range(10):
+    path = manager.save()
+assert path.endswith("shared/ckpt-10") and len(manager.checkpoints) == 2, path
+checkpoint.write(folder + "/written/ck")
+module = tf.Module()
+module.v = v
+tf.saved_model.save(module, folder + "/model")
+if rank:  # as in TensorFlow's guide: a folder of its own, removed behind it
+    own = folder + f"/workertemp_{rank}"
+    mine = tf.train.CheckpointManager(checkpoint, own, max_to_keep=1).save()
+    checkpoint.read(mine).assert_consumed()
+    tf.saved_model.save(module, own + "/model")
+    tf.io.gfile.rmtree(own)
+    checkpoint.write(folder + "/other/ck")
+    tf.io.gfile.rmtree(folder + "/other")
+print("done")
+"""
+
+
+@needs_mpi
+def test_the_first_process_writes_what_all_save(tmp_path: Path) -> None:
+    found = started(["-c", SAVING, str(tmp_path)])
+    assert found.returncode == 0 and found.stdout.count("done") == 2, found.stderr
+    files = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
+    shards = "data-00000-of-00001"
+    assert files == [
+        "model/fingerprint.pb", "model/saved_model.pb", f"model/variables/variables.{shards}",
+        "model/variables/variables.index", "shared/checkpoint",
+        *[f"shared/ckpt-{n}.{end}" for n in (10, 9) for end in (shards, "index")],
+        f"written/ck.{shards}", "written/ck.index",
+    ]  # fmt: skip
