@@ -218,6 +218,11 @@ class DistributedVariable(Variable, DistributedValues):
     _values = ReadOnly[tuple[Variable, ...]]("_copies", "The replicas' copies.")
 
     @property
+    def _devices(self) -> tuple[str, ...]:
+        """The copies' devices, as Keras 2's earlier optimizers ask for them."""
+        return tuple(copy.device for copy in self._copies)
+
+    @property
     def _primary(self) -> Variable:
         return self._copies[0]
 
@@ -280,9 +285,7 @@ class DistributedVariable(Variable, DistributedValues):
 
     def batch_scatter_update(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
         """Raise NotImplementedError: no such update is brought together."""
-        raise NotImplementedError(
-            "batch_scatter_update is not built for Variables of several replicas: assign to it."
-        )
+        raise NotImplementedError("batch_scatter_update is not built for Variables of several replicas: assign to it.")
 
     def _change_copies(self, change: Change, method: str, value: TensorLike, read_value: bool = True) -> Any:
         """Change this replica's copy, or all: by what is given, or on a replica by what all of them give together."""

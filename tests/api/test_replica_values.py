@@ -452,3 +452,22 @@ def test_functions_that_write_variables_of_replicas_are_saved_for_one(strategy: 
     assert float(next(iter(loaded.signatures["serving_default"](**{name: fg.constant(1.0)}).values()))) == 9.0
     with pytest.raises(ValueError, match="f_with_input_signature"):
         fg.saved_model.save(module, path, signatures=module.add.get_concrete_function())
+
+
+def test_arrays_of_replicas_are_given_to_functions(strategy: Any) -> None:
+    def each(context: Any) -> Any:
+        n = context.replica_id_in_sync_group
+        return {"array": np.full(2, n, np.float32), "number": np.float64(n)}
+
+    given = strategy.experimental_distribute_values_from_function(each)
+    step = fg.function(lambda x: strategy.run(lambda y: (y["array"] + 1, y["number"] * 2), (x,)))
+    array, number_ = step(given)
+    assert [each.numpy().tolist() for each in array.values] == [[1.0, 1.0], [2.0, 2.0]]
+    assert [float(each) for each in number_.values] == [0.0, 2.0] and number_.values[0].dtype == fg.float64
+
+
+def test_rows_of_batches_are_no_update_of_several_replicas(strategy: Any) -> None:
+    with strategy.scope():
+        v = fg.Variable([1.0, 2.0, 3.0], aggregation=fg.VariableAggregation.SUM)
+    with pytest.raises(NotImplementedError):
+        v.batch_scatter_update(fg.IndexedSlices(fg.constant([9.0]), fg.constant([0])))
