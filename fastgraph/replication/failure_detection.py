@@ -119,8 +119,8 @@ class Company:
         self.verdict = (
             "FailedPreconditionError",
             (
-                f"This is a fork of {self.of(self._own.rank)} and none of MPI's processes: what brings replicas together "
-                "is done in the process that mpiexec has started."
+                f"This is a fork of {self.of(self._own.rank)} and none of MPI's processes: what brings replicas "
+                "together is done in the process that mpiexec has started."
             ),
         )
 

@@ -471,3 +471,23 @@ def test_rows_of_batches_are_no_update_of_several_replicas(strategy: Any) -> Non
         v = fg.Variable([1.0, 2.0, 3.0], aggregation=fg.VariableAggregation.SUM)
     with pytest.raises(NotImplementedError):
         v.batch_scatter_update(fg.IndexedSlices(fg.constant([9.0]), fg.constant([0])))
+
+
+def test_an_op_with_a_seed_draws_the_same_on_each_replica(strategy: Any) -> None:
+    fg.random.set_seed(1)
+    first, second = (strategy.run(lambda: fg.random.uniform([2], seed=1)) for _ in range(2))
+    for drawn, expected in (first, [0.0555, 0.0187]), (second, [0.5773, 0.2964]):  # TensorFlow's
+        for value in drawn.values:
+            np.testing.assert_allclose(value, expected, atol=5e-5)
+
+
+def test_copies_name_their_devices_as_earlier_optimizers_ask(strategy: Any) -> None:
+    with strategy.scope():
+        v = fg.Variable(1.0)
+    assert [name[-5:] for name in v._devices] == ["CPU:0", "CPU:1"]
+
+
+@pytest.mark.parametrize("name", [3, 3.5, [1], b"CPU:0"])
+def test_what_names_no_device_is_an_error(name: Any) -> None:
+    with pytest.raises(ValueError, match="Expecting a string device name"), fg.device(name):
+        pass
