@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -283,7 +283,7 @@ class DistributedVariable(Variable, DistributedValues):
             raise NotImplementedError(_NO_SCATTER_TOGETHER.format(how, self._aggregation))
         return self._change_copies(lambda copy, own: copy._scatter(how, own), f"scatter_{how}", slices)
 
-    def batch_scatter_update(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def batch_scatter_update(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> NoReturn:
         """Raise NotImplementedError: no such update is brought together."""
         raise NotImplementedError("batch_scatter_update is not built for Variables of several replicas: assign to it.")
 
