@@ -16,6 +16,7 @@ import numpy as np
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.base.missing_methods import without
+from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.keras.callback_list import Callback, CallbackList, History, Logs, ProgbarLogger
 from fastgraph.saving.checkpoint import Checkpoint
 from fastgraph.saving.checkpoint_state import checkpoint_exists
@@ -379,6 +380,9 @@ class BackupAndRestore(Callback):
         """Delete them."""
         if self.delete_checkpoint and _is_chief(self.model):
             shutil.rmtree(os.path.dirname(self._prefix), ignore_errors=True)
+        strategy = getattr(self.model, "_strategy", None)
+        if strategy is not None:  # the others look for them when they begin anew: not before they are gone
+            strategy.extended.of_first(convert_to_tensor(0))
 
 
 class TerminateOnNaN(Callback):

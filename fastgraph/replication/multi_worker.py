@@ -86,6 +86,7 @@ class _Processes(StrategyExtended):
         self._link, self.options = link, options
         self.should_checkpoint = self.should_save_summary = link.rank == 0
         self.num_hosts = link.size
+        self._task_id = link.rank  # by which Keras 2 names the folders of the others
 
     def _in_multi_worker_mode(self) -> bool:
         return True

@@ -224,7 +224,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (171_260, "descriptors of messages, which protobuf's text and JSON formats ask; types of traces as text"),
     (171_410, "JPEGs by simplejpeg; snapshots, caches in files and gradients of slices at open places in SavedModels"),
     (171_700, "GPUs listed, and Functions put on them; loaded functions on each replica's copies; hints at imports"),
-    (171_840, "files of processes that the first alone writes; forks, resolvers and numbers of processes are checked"),
+    (171_850, "files of processes that the first alone writes; forks, resolvers and numbers of processes are checked"),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
