@@ -341,6 +341,7 @@ class device:
     Raises:
         InvalidArgumentError: On entering: the device is another process's, or is not there and
             `set_soft_device_placement` does not let the CPU stand for it.
+        ValueError: On entering: what is given names no device.
         RuntimeError: On leaving: another one was entered since.
 
     Examples:
@@ -363,6 +364,8 @@ class device:
         name = self._name(None) if callable(self._name) else self._name
         if name is not None and not isinstance(name, str):  # a DeviceSpec, or one of list_logical_devices()
             name = name.to_string() if hasattr(name, "to_string") else getattr(name, "name", name)
+            if not isinstance(name, str):
+                raise ValueError(f"Expecting a string device name. Got {type(name)}({name!r})")
         state = current_state()
         if name is not None:
             name = _within(state.device, placed(name) if name else "")

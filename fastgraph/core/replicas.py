@@ -6,11 +6,14 @@ told of a replica only where several differ.
 
 from __future__ import annotations
 
+import os
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from fastgraph.core.base.logger import get_logger
 from fastgraph.core.tensor import current_state
 
 #: The options of a sum as optimizers give them: the strategy's own for gradients hold.
@@ -85,3 +88,32 @@ def count() -> int:
 def between() -> bool:
     """Return whether this thread is in the scope of a strategy and not in a replica."""
     return bool(scopes.stack) and scopes.stack[-1][1] is None
+
+
+class _Process:
+    """This process among those of a MultiWorkerMirroredStrategy: its number, and whether it has warned."""
+
+    number = 0
+    warned = False
+
+
+process = _Process()
+
+
+def writes(path: str) -> bool:
+    """Return whether this process writes the files of a checkpoint or a model under a path that all processes give.
+
+    The first does. Another one does in folders named after it (`workertemp_1`, as the guides have them, `rank1`);
+    elsewhere it would remove and replace the first one's files, so it makes the folder and leaves it at that.
+    """
+    number = process.number
+    if not number or re.search(rf"(worker|process|rank|task)[a-z_-]*0*{number}(?=[/\\])", path, re.IGNORECASE):
+        return True
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    if not process.warned:
+        process.warned = True
+        get_logger().warning(
+            "%s is written by process 0; process %d writes checkpoints and models in folders named after it alone "
+            "(such as worker_%d).", path, number, number,
+        )  # fmt: skip
+    return False

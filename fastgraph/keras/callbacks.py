@@ -5,12 +5,10 @@ Rule: a callback sees the model and numbers, and changes training by what it set
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import os
 import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,7 @@ import numpy as np
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.base.missing_methods import without
+from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.keras.callback_list import Callback, CallbackList, History, Logs, ProgbarLogger
 from fastgraph.saving.checkpoint import Checkpoint
 from fastgraph.saving.checkpoint_state import checkpoint_exists
@@ -59,16 +58,6 @@ def _is_chief(model: Any) -> bool:
     """Return whether this process is the one of several that writes files."""
     strategy = getattr(model, "_strategy", None)
     return strategy is None or bool(strategy.extended.should_checkpoint)
-
-
-@contextlib.contextmanager
-def _written(model: Any, path: str) -> Iterator[str]:
-    """The path to write to. All processes write, for all read some Variables together: only the first to `path`."""
-    if _is_chief(model):
-        yield path
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            yield os.path.join(folder, os.path.basename(path))
 
 
 class _Watching(Callback):
@@ -226,14 +215,13 @@ class ModelCheckpoint(_Watching):
             self.best = value
         elif self.verbose > 0:
             print(f"\nEpoch {epoch + 1}: saving model to {path}")
-        with _written(self.model, path) as path:
-            folder = os.path.dirname(path)
-            if folder:
-                os.makedirs(folder, exist_ok=True)
-            if self.save_weights_only:
-                self.model.save_weights(path, overwrite=True)
-            else:
-                self.model.save(path)
+        folder = os.path.dirname(path)
+        if folder:
+            os.makedirs(folder, exist_ok=True)
+        if self.save_weights_only:
+            self.model.save_weights(path, overwrite=True)
+        else:
+            self.model.save(path)
 
 
 class LearningRateScheduler(Callback):
@@ -380,8 +368,7 @@ class BackupAndRestore(Callback):
             self._write()
 
     def _write(self) -> None:
-        with _written(self.model, self._prefix) as path:
-            self._checkpoint.write(path)
+        self._checkpoint.write(self._prefix)
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         """Write the files."""
@@ -393,6 +380,9 @@ class BackupAndRestore(Callback):
         """Delete them."""
         if self.delete_checkpoint and _is_chief(self.model):
             shutil.rmtree(os.path.dirname(self._prefix), ignore_errors=True)
+        strategy = getattr(self.model, "_strategy", None)
+        if strategy is not None:  # the others look for them when they begin anew: not before they are gone
+            strategy.extended.of_first(convert_to_tensor(0))
 
 
 class TerminateOnNaN(Callback):

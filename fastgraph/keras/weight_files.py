@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core import replicas
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras import backend
 from fastgraph.keras.layers.base import Layer
@@ -72,7 +73,8 @@ def save_weights(
 
 
 def _make_latest(path: str) -> None:
-    update_checkpoint_state(os.path.dirname(path), path, [path])
+    if replicas.writes(path):
+        update_checkpoint_state(os.path.dirname(path), path, [path])
 
 
 def load_weights(model: Layer, filepath: str | os.PathLike[str], options: CheckpointOptions | None = None) -> Any:
@@ -149,6 +151,10 @@ def _safetensors() -> Any:
 
 def atomically(path: str, write: Callable[[str], None]) -> None:
     """Let `write(name)` write a file beside `path`, then put it there: whoever reads finds the old one or the new."""
+    if not replicas.writes(path):  # some values are read by all processes together, so this one makes the file as well
+        with tempfile.TemporaryDirectory() as away:
+            write(os.path.join(away, os.path.basename(path)))
+        return
     folder = os.path.dirname(os.path.abspath(path))
     os.makedirs(folder, exist_ok=True)
     handle, partial = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(path)}.", suffix=".part")

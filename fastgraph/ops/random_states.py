@@ -27,6 +27,7 @@ from fastgraph.core import cells
 from fastgraph.core.base.dtype import DType, as_dtype, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
+from fastgraph.core.devices import part_of
 from fastgraph.core.native import philox
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import Tensor, cell_assign, cell_read, class_has, current_state, current_trace, from_array
@@ -252,7 +253,7 @@ class _Generators:
         self.seed: int | None = None
         self.sequence = random.Random()  # the seeds of eager ops without one
         self.initializers: random.Random | None = None  # those of Keras's initializers, which count as no ops
-        self.seeded: dict[tuple[str, int], Cell] = {}
+        self.seeded: dict[tuple[str, int, int], Cell] = {}  # by the op, its seed, and the device: replicas draw alike
         # Cells of ops in Functions, with the seeds they begin with; they live as long as the Functions' graphs.
         self.traced: weakref.WeakKeyDictionary[Cell, tuple[int, int] | None] = weakref.WeakKeyDictionary()
 
@@ -276,11 +277,12 @@ class _Generators:
             return self._traced(trace, None, inner)
         if seed is None:
             return Fresh(first_state(self.next_seeds()))
-        found = self.seeded.get((op, seed))
+        key = op, seed, part_of(current_state().device)
+        found = self.seeded.get(key)
         if found is None:
             found = Cell(_STATE, "generator")
             set_state(found, first_state(self.seeds(seed)))
-            found = self.seeded.setdefault((op, seed), found)  # another thread may have been faster
+            found = self.seeded.setdefault(key, found)  # another thread may have been faster
         return Held(found)
 
     def _traced(self, trace: Any, seed: int | None, body: Any) -> Source:
@@ -364,7 +366,7 @@ class _Generators:
         self.seed = seed
         self.sequence = random.Random(seed)
         self.initializers = None if seed is None else random.Random(seed)
-        for (_, own), cell in list(self.seeded.items()):
+        for (_, own, _), cell in list(self.seeded.items()):
             set_state(cell, first_state(self.seeds(own)))
         for cell, seeds in list(self.traced.items()):
             set_state(cell, first_state(seeds))

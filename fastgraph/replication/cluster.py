@@ -224,23 +224,32 @@ def resolver(rank: int, names: Sequence[str]) -> TFConfigClusterResolver:
     return found
 
 
-def check(config: dict[str, Any], rank: int, size: int) -> None:
-    """Raise ValueError where TF_CONFIG says something else than MPI, NotBuiltError for tasks of other kinds.
+def said_by(resolver: Any) -> dict[str, Any]:
+    """Return what a resolver says in the form of TF_CONFIG. Raises ValueError for what is none."""
+    if not isinstance(resolver, ClusterResolver):
+        raise ValueError(
+            f"`cluster_resolver` must be a tf.distribute.cluster_resolver.ClusterResolver, received {resolver!r}."
+        )
+    spec, kind, number = resolver.cluster_spec(), resolver.task_type, resolver.task_id
+    task = {} if kind is None or number is None else {"type": kind, "index": number}
+    return {"cluster": {job: [each for each in spec.job_tasks(job) if each] for job in spec.jobs}, "task": task}
 
-    TypeError where its cluster is none.
+
+def check(config: dict[str, Any], rank: int, size: int, source: str = "TF_CONFIG") -> None:
+    """Raise ValueError where TF_CONFIG, or another source, says something else than MPI.
+
+    NotBuiltError for tasks of other kinds, TypeError where its cluster is none.
     """
     cluster, task = config.get("cluster", {}), config.get("task", {})
     unknown = {*ClusterSpec(cluster).jobs, str(task.get("type", "worker"))} - {"chief", "worker"}
     if unknown:
-        raise NotBuiltError(f"Tasks {sorted(unknown)} of TF_CONFIG are not built yet: only chief and worker are.")
+        raise NotBuiltError(f"Tasks {sorted(unknown)} of {source} are not built yet: only chief and worker are.")
     workers = [*cluster.get("chief", ()), *cluster.get("worker", ())]
     place = int(task.get("index", 0)) + (len(cluster.get("chief", ())) if task.get("type") == "worker" else 0)
     if cluster and len(workers) != size:
         raise ValueError(
-            f"TF_CONFIG names {len(workers)} processes ({', '.join(map(str, workers))}), and MPI has started {size}: "
-            f"start the program by `mpiexec -n {len(workers)} python PROGRAM`, or leave TF_CONFIG out."
+            f"{source} names {len(workers)} processes ({', '.join(map(str, workers))}), and MPI has started {size}: "
+            f"start the program by `mpiexec -n {len(workers)} python PROGRAM`, or leave it out."
         )
     if task and place != rank:
-        raise ValueError(
-            f"TF_CONFIG says that this is process {place} ({task}), MPI says {rank}: leave TF_CONFIG's task out."
-        )
+        raise ValueError(f"{source} says that this is process {place} ({task}), MPI says {rank}: leave its task out.")

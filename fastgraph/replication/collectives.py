@@ -424,12 +424,15 @@ class Sum:
 
 def _end_all_with_an_error(comm_world: Any) -> None:
     """Have an uncaught error of this process end all: the others would wait for it for ever."""
-    hook, rank, size = sys.excepthook, int(comm_world.rank), int(comm_world.size)
+    hook, rank, size, pid = sys.excepthook, int(comm_world.rank), int(comm_world.size), os.getpid()
     if size == 1 or getattr(hook, "ends_all", False):
         return
 
     def ending(kind: type[BaseException], error: BaseException, trace: Any) -> None:
         hook(kind, error, trace)
+        if os.getpid() != pid:  # a fork, which must not finalize MPI either
+            sys.stdout.flush()
+            os._exit(1)
         company, text = None if _link is None else _link.company, f"Process {rank} of {size} failed: all are ended."
         print(text, file=sys.stderr, flush=True)
         sys.stdout.flush()

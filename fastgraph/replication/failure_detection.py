@@ -108,6 +108,21 @@ class Company:
         if threaded:
             self._thread.start()
         atexit.register(self._goodbye)
+        os.register_at_fork(after_in_child=self._forked)
+
+    def _forked(self) -> None:
+        """Let a fork of this process, which is none of MPI's, say so where it would take this one's place."""
+        if self._witness is not None:  # else the witness would wait for the fork too
+            os.close(self._witness)
+            self._witness = None
+        self.threaded = True  # so that nothing here calls MPI before the verdict is looked at
+        self.verdict = (
+            "FailedPreconditionError",
+            (
+                f"This is a fork of {self.of(self._own.rank)} and none of MPI's processes: what brings replicas "
+                "together is done in the process that mpiexec has started."
+            ),
+        )
 
     def _silence(self) -> float:
         """Seconds without a sign after which a process counts as dead; without a thread signs come with exchanges."""
@@ -360,15 +375,17 @@ class Company:
 def _witness(person: Person, size: int) -> int | None:
     """Start a process that tells if this one ends without a word, and return the pipe that keeps it silent.
 
-    mpiexec ends all processes at once when one is killed, so none of them could; it says only that one's pid.
+    mpiexec ends all processes at once when one is killed, so none of them could, and often names another's pid: the
+    times that witnesses tell say who was first.
     """
     text = (
         f"Process {person.rank} of {size} (pid {person.pid} on {person.host}) has ended without an error of its own: "
-        "killed, or crashed. Where all have, the first was the one that mpiexec names."
+        "killed, or crashed, at"
     )
     try:
         end, pipe = os.pipe()
-        script = 'read -r word; [ "$word" = bye ] || echo "$0" >&2'
+        clock = "$(date +%T.%N). Of several such lines the earliest is the one to look at."
+        script = f'read -r word; [ "$word" = bye ] || echo "$0 {clock}" >&2'
         with open(os.devnull, "w") as nowhere:
             subprocess.Popen(["/bin/sh", "-c", script, text], stdin=end, stdout=nowhere, start_new_session=True)
         os.close(end)

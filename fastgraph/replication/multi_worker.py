@@ -15,13 +15,14 @@ import numpy as np
 
 from fastgraph.core.base import flags
 from fastgraph.core.base.dtype import int64
-from fastgraph.core.replicas import GRADIENTS
+from fastgraph.core.replicas import GRADIENTS, process
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.joining import stack
 from fastgraph.ops.python_functions import communicated
 from fastgraph.replication import cluster, collectives
-from fastgraph.replication.reductions import ReduceOp, joined, per_replica, reduced
+from fastgraph.replication.contexts import check_between
+from fastgraph.replication.reductions import ReduceOp, Way, joined, per_replica, reduced, way
 from fastgraph.replication.strategy import Strategy, StrategyExtended
 
 _PACK = 4 << 20  # bytes in a message, where options do not say: 3 ms of a network of 10 Gbit/s, many latencies
@@ -85,6 +86,7 @@ class _Processes(StrategyExtended):
         self._link, self.options = link, options
         self.should_checkpoint = self.should_save_summary = link.rank == 0
         self.num_hosts = link.size
+        self._task_id = link.rank  # by which Keras 2 names the folders of the others
 
     def _in_multi_worker_mode(self) -> bool:
         return True
@@ -92,6 +94,11 @@ class _Processes(StrategyExtended):
     def total(self, values: Sequence[Any]) -> Any:
         """Return the sum over the replicas of all processes."""
         return self._summed([reduced(ReduceOp.SUM, values)])[0]
+
+    def reduce_to(self, reduce_op: Way, value: Any, destinations: object, options: Any = None) -> Any:
+        """Return the sum or mean over all processes, of numbers and tensors too: they may differ."""
+        check_between(self._strategy)
+        return self.all_reduced(way(reduce_op), [value], options)[0]
 
     def begin(self, variable: Any) -> None:
         """Let a new Variable have the value that it has in the first process."""
@@ -194,9 +201,17 @@ class MultiWorkerMirroredStrategy(Strategy):
         super().__init__()
         world = collectives.world()
         cluster.check(flags.get("tf_config"), world.rank, world.size)
-        options = communication_options or CommunicationOptions()
+        if cluster_resolver is not None:
+            cluster.check(cluster.said_by(cluster_resolver), world.rank, world.size, "The cluster_resolver")
+        options = CommunicationOptions() if communication_options is None else communication_options
+        if not isinstance(options, CommunicationOptions):
+            raise ValueError(
+                "`communication_options` must be a tf.distribute.experimental.CommunicationOptions, received "
+                f"{communication_options!r}."
+            )
         link = collectives.link(options.timeout_seconds)
         self._rank, self._size = link.rank, link.size
+        process.number = link.rank
         self.cluster_resolver = cluster_resolver or cluster.resolver(link.rank, link.names)
         self.extended = _Processes(self, link, options)
 

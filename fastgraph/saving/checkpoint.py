@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core import replicas
 from fastgraph.core.base.dtype import as_dtype, int64, string
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.conversion import convert_to_tensor
@@ -280,7 +281,8 @@ def _assert_trackable(value: Any, name: str) -> None:
 
 
 def _make_latest(path: str) -> None:
-    update_checkpoint_state(os.path.dirname(path), path, [path])
+    if replicas.writes(path):
+        update_checkpoint_state(os.path.dirname(path), path, [path])
 
 
 def with_callback(options: CheckpointOptions | None, callback: Callable[[str], Any]) -> CheckpointOptions:
@@ -292,6 +294,13 @@ def with_callback(options: CheckpointOptions | None, callback: Callable[[str], A
 
 def write_checkpoint(path: str, tensors: dict[str, Any], callbacks: Any = (), sharding: Any = None) -> None:
     """Write tensors by their keys as a checkpoint, in the files that a policy says, then call the callbacks."""
+    if replicas.writes(path):
+        _write_bundle(path, tensors, sharding)
+    for callback in callbacks:
+        callback(*[path][: _n_parameters(callback)])
+
+
+def _write_bundle(path: str, tensors: dict[str, Any], sharding: Any) -> None:
     whole = {key: {"": value} for key, value in tensors.items()}
     shards = [whole] if sharding is None else shards_of(sharding, tensors)
     with BundleWriter(path, len(shards)) as writer:
@@ -305,8 +314,6 @@ def write_checkpoint(path: str, tensors: dict[str, Any], callbacks: Any = (), sh
                     else:
                         writer.add(key, value, as_dtype(value.dtype) if hasattr(value, "dtype") else string)
         writer.finish()
-    for callback in callbacks:
-        callback(*[path][: _n_parameters(callback)])
 
 
 def _written_in_calls(prefix: Any, tensors: dict[str, Any], callbacks: Any, sharding: Any) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from fastgraph.core import replicas
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.saving.checkpoint import Checkpoint, CheckpointOptions, with_callback
@@ -124,11 +125,13 @@ class CheckpointManager:
                 when = self._kept.pop(oldest)
                 if self._hours and when - self._hours * 3600.0 >= self._preserved:
                     self._preserved = when
-                else:
+                elif replicas.writes(oldest):
                     _remove(oldest)
             self._record()
 
     def _record(self) -> None:
+        if not replicas.writes(self._prefix):
+            return
         update_checkpoint_state(
             self._directory,
             self._latest,

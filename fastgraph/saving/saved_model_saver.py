@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core import replicas
 from fastgraph.core.base.file_errors import raising_for
 from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.base.type_specs import TensorSpec
+from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.op_errors import enum_name
 from fastgraph.core.tensor import current_trace
 from fastgraph.errors import InvalidArgumentError
@@ -145,6 +147,10 @@ class _Saver:
             saved_model_schema_version=files.SAVED_MODEL_SCHEMA_VERSION, meta_graphs=[self._meta_graph(main, names)]
         )
         content = serialized(saved)
+        if not replicas.writes(os.path.join(self.path, files.SAVED_MODEL_FILENAME_PB)):
+            for name in sorted(tensors):  # some are read by all processes together
+                convert_to_tensor(tensors[name])
+            return
         folder = os.path.join(self.path, files.VARIABLES_DIRECTORY)
         with raising_for(folder):
             os.makedirs(folder, exist_ok=True)

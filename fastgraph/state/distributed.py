@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
+
+import numpy as np
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.composite import CompositeTensor
@@ -90,7 +92,7 @@ def select(structure: Any, index: int) -> Any:
 
 
 #: Classes of values that become a tensor where the replicas of a graph differ; an update becomes its copy's value.
-_OF_A_GRAPH = (bool, int, float, str, bytes, UnreadVariable)
+_OF_A_GRAPH = (bool, int, float, str, bytes, UnreadVariable, np.ndarray, np.generic)
 
 
 def as_tensor(value: Any) -> Any:
@@ -216,6 +218,11 @@ class DistributedVariable(Variable, DistributedValues):
     _values = ReadOnly[tuple[Variable, ...]]("_copies", "The replicas' copies.")
 
     @property
+    def _devices(self) -> tuple[str, ...]:
+        """The copies' devices, as Keras 2's earlier optimizers ask for them."""
+        return tuple(copy.device for copy in self._copies)
+
+    @property
     def _primary(self) -> Variable:
         return self._copies[0]
 
@@ -275,6 +282,10 @@ class DistributedVariable(Variable, DistributedValues):
         if how in ("min", "max", "update") and self._aggregation not in _OF_ONE:
             raise NotImplementedError(_NO_SCATTER_TOGETHER.format(how, self._aggregation))
         return self._change_copies(lambda copy, own: copy._scatter(how, own), f"scatter_{how}", slices)
+
+    def batch_scatter_update(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> NoReturn:
+        """Raise NotImplementedError: no such update is brought together."""
+        raise NotImplementedError("batch_scatter_update is not built for Variables of several replicas: assign to it.")
 
     def _change_copies(self, change: Change, method: str, value: TensorLike, read_value: bool = True) -> Any:
         """Change this replica's copy, or all: by what is given, or on a replica by what all of them give together."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -86,6 +87,12 @@ same = strategy.gather(strategy.run(lambda: v[None]), 0).numpy()
 assert (same[0] == same[1]).all(), same
 assert strategy.cluster_resolver.cluster_spec().num_tasks("worker") == 2
 assert strategy.extended.should_checkpoint is (rank == 0)
+for way, whole in ("MEAN", 1.5), ("SUM", 3.0):  # numbers and tensors of programs differ too
+    with strategy.scope():
+        each = tf.Variable(0.0, aggregation=getattr(tf.VariableAggregation, way))
+    strategy.run(lambda: each.assign_add(rank + 1.0))
+    found = [each, *[strategy.reduce(way, value, axis=None) for value in (rank + 1.0, tf.constant(rank + 1.0))]]
+    assert [float(value) for value in found] == [whole] * 3, (way, found)
 print("done")
 """
 
@@ -114,6 +121,31 @@ def test_tf_config_that_says_something_else_is_an_error() -> None:
     found = started(["-c", PROGRAM], TF_CONFIG=config)  # in one process it is right: that one does not wait for ever
     assert found.returncode != 0 and "TF_CONFIG says that this is process 0" in found.stderr
     assert "Process 1 of 2 failed: all are ended." in found.stderr
+
+
+@needs_mpi
+def test_resolvers_and_options_that_do_not_fit_are_errors() -> None:
+    found = started(["-c", """
+import fastgraph as tf
+make = tf.distribute.MultiWorkerMirroredStrategy
+spec, resolver = tf.train.ClusterSpec, tf.distribute.cluster_resolver.SimpleClusterResolver
+def refused(text, *args, **named):
+    try:
+        make(*args, **named)
+    except ValueError as error:
+        assert text in str(error), error
+    else:
+        raise AssertionError(text)
+refused("The cluster_resolver names 3 processes", resolver(spec({"worker": ["a:1", "b:1", "c:1"]})))
+refused("`cluster_resolver` must be", 3)
+refused("`communication_options` must be", communication_options=3)
+rank = make().cluster_resolver.task_id
+two = spec({"worker": ["a:1", "b:1"]})
+refused("The cluster_resolver says that this is process", resolver(two, task_type="worker", task_id=1 - rank))
+assert make(resolver(two, task_type="worker", task_id=rank)).num_replicas_in_sync == 2
+print("done")
+"""])  # fmt: skip
+    assert found.returncode == 0 and found.stdout.count("done") == 2, found.stderr
 
 
 @needs_mpi
@@ -177,3 +209,82 @@ def test_the_older_strategy_takes_how_to_communicate_first(monkeypatch: pytest.M
     assert [(resolver, options.implementation.name) for resolver, options in seen] == [(None, "RING"), (3, "AUTO")]
     with pytest.raises(ValueError, match="implementation"):
         older(3)
+
+
+SAVING = """
+import os, sys, fastgraph as tf
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+rank, folder = strategy.cluster_resolver.task_id, sys.argv[1]
+with strategy.scope():
+    v = tf.Variable(tf.ones([1000]))
+checkpoint = tf.train.Checkpoint(v=v)
+manager = tf.train.CheckpointManager(checkpoint, folder + "/shared", max_to_keep=2)
+for _ in range(10):
+    path = manager.save()
+assert path.endswith("shared/ckpt-10") and len(manager.checkpoints) == 2, path
+checkpoint.write(folder + "/written/ck")
+module = tf.Module()
+module.v = v
+tf.saved_model.save(module, folder + "/model")
+if rank:  # as in TensorFlow's guide: a folder of its own, removed behind it
+    own = folder + f"/workertemp_{rank}"
+    mine = tf.train.CheckpointManager(checkpoint, own, max_to_keep=1).save()
+    checkpoint.read(mine).assert_consumed()
+    tf.saved_model.save(module, own + "/model")
+    tf.io.gfile.rmtree(own)
+    checkpoint.write(folder + "/other/ck")
+    tf.io.gfile.rmtree(folder + "/other")
+print("done")
+"""
+
+
+@needs_mpi
+def test_the_first_process_writes_what_all_save(tmp_path: Path) -> None:
+    found = started(["-c", SAVING, str(tmp_path)])
+    assert found.returncode == 0 and found.stdout.count("done") == 2, found.stderr
+    files = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
+    shards = "data-00000-of-00001"
+    assert files == [
+        "model/fingerprint.pb", "model/saved_model.pb", f"model/variables/variables.{shards}",
+        "model/variables/variables.index", "shared/checkpoint",
+        *[f"shared/ckpt-{n}.{end}" for n in (10, 9) for end in (shards, "index")],
+        f"written/ck.{shards}", "written/ck.index",
+    ]  # fmt: skip
+
+
+@needs_mpi
+def test_a_fork_does_not_take_its_parent_s_place() -> None:
+    found = started(["-c", """
+import os, fastgraph as tf
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+rank = strategy.cluster_resolver.task_id
+total = lambda: float(strategy.reduce("SUM", strategy.run(lambda: tf.constant(rank + 1.0)), None))
+assert total() == 3.0
+if rank and not (child := os.fork()):
+    try:
+        total()
+    except tf.errors.FailedPreconditionError as error:
+        os._exit(7 if "This is a fork of Process 1 of 2" in str(error) else 8)
+    os._exit(9)
+if rank:
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+assert total() == 3.0
+print("done")
+"""])  # fmt: skip
+    assert found.returncode == 0 and found.stdout.count("done") == 2, found.stderr
+
+
+@needs_mpi
+def test_witnesses_say_when_a_process_was_killed() -> None:
+    found = started(["-c", """
+import os, fastgraph as tf
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+rank = strategy.cluster_resolver.task_id
+strategy.reduce("SUM", tf.constant(1.0), None)
+if rank:
+    os.kill(os.getpid(), 9)
+strategy.reduce("SUM", tf.constant(1.0), None)
+"""])  # fmt: skip
+    assert found.returncode != 0
+    told = re.findall(r"Process 1 of 2 .* crashed, at \d\d:\d\d:\d\d", found.stderr)
+    assert told, found.stderr

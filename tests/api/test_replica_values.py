@@ -452,3 +452,42 @@ def test_functions_that_write_variables_of_replicas_are_saved_for_one(strategy: 
     assert float(next(iter(loaded.signatures["serving_default"](**{name: fg.constant(1.0)}).values()))) == 9.0
     with pytest.raises(ValueError, match="f_with_input_signature"):
         fg.saved_model.save(module, path, signatures=module.add.get_concrete_function())
+
+
+def test_arrays_of_replicas_are_given_to_functions(strategy: Any) -> None:
+    def each(context: Any) -> Any:
+        n = context.replica_id_in_sync_group
+        return {"array": np.full(2, n, np.float32), "number": np.float64(n)}
+
+    given = strategy.experimental_distribute_values_from_function(each)
+    step = fg.function(lambda x: strategy.run(lambda y: (y["array"] + 1, y["number"] * 2), (x,)))
+    array, number_ = step(given)
+    assert [each.numpy().tolist() for each in array.values] == [[1.0, 1.0], [2.0, 2.0]]
+    assert [float(each) for each in number_.values] == [0.0, 2.0] and number_.values[0].dtype == fg.float64
+
+
+def test_rows_of_batches_are_no_update_of_several_replicas(strategy: Any) -> None:
+    with strategy.scope():
+        v = fg.Variable([1.0, 2.0, 3.0], aggregation=fg.VariableAggregation.SUM)
+    with pytest.raises(NotImplementedError):
+        v.batch_scatter_update(fg.IndexedSlices(fg.constant([9.0]), fg.constant([0])))
+
+
+def test_an_op_with_a_seed_draws_the_same_on_each_replica(strategy: Any) -> None:
+    fg.random.set_seed(1)
+    first, second = (strategy.run(lambda: fg.random.uniform([2], seed=1)) for _ in range(2))
+    for drawn, expected in (first, [0.0555, 0.0187]), (second, [0.5773, 0.2964]):  # TensorFlow's
+        for value in drawn.values:
+            np.testing.assert_allclose(value, expected, atol=5e-5)
+
+
+def test_copies_name_their_devices_as_earlier_optimizers_ask(strategy: Any) -> None:
+    with strategy.scope():
+        v = fg.Variable(1.0)
+    assert [name[-5:] for name in v._devices] == ["CPU:0", "CPU:1"]
+
+
+@pytest.mark.parametrize("name", [3, 3.5, [1], b"CPU:0"])
+def test_what_names_no_device_is_an_error(name: Any) -> None:
+    with pytest.raises(ValueError, match="Expecting a string device name"), fg.device(name):
+        pass

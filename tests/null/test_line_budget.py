@@ -226,6 +226,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (171_700, "GPUs listed, and Functions put on them; loaded functions on each replica's copies; hints at imports"),
     (171_790, "what Keras 2 draws of the same seeds in training; snapshots told apart by their functions' graphs"),
     (171_890, "elements in files checked against their specs, full disks, heads of WAV files, alphas of BMPs"),
+    (172_040, "files of processes that the first alone writes; forks, resolvers and numbers of processes are checked"),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
