@@ -281,3 +281,28 @@ def test_a_table_that_is_made_by_a_function_of_a_function(tmp_path: Path) -> Non
     path.write_bytes(message.SerializeToString())
     loaded = tf.saved_model.load(tmp_path)
     assert [int(loaded.f(x)) for x in "ab"] == [7, -1]
+
+
+def test_checkpoints_have_the_entries_of_tables_that_were_loaded(tmp_path: Path) -> None:
+    made = tf.Module()
+    made.table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+    made.dense = tf.lookup.experimental.DenseHashTable(tf.int64, tf.int64, [0, 0], -1, -2)
+    made.fixed = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [1]), -1)
+    made.find = tf.function(
+        lambda x, n: (made.table.lookup(x), made.dense.lookup(n)),
+        input_signature=[tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)],
+    )
+    made.table.insert(["a", "b"], [4, 5])
+    made.dense.insert([7], [[8, 9]])
+    loaded = again(made, tmp_path / "model")
+    path = tf.train.Checkpoint(loaded).write(tmp_path / "c")
+    keys = {key for key, _ in tf.train.list_variables(path)}
+    assert {f"{name}/.ATTRIBUTES/table-{part}" for name in ("table", "dense") for part in ("keys", "values")} < keys
+    assert not any("fixed" in key for key in keys)
+    made.table.remove(["a"])
+    other = again(made, tmp_path / "other")
+    tf.train.Checkpoint(other).read(path).assert_consumed()
+    words, numbers = other.find(["a", "b", "c"], [7, 1])
+    assert words.numpy().tolist() == [4, 5, -1] and numbers.numpy().tolist() == [[8, 9], [0, 0]]
+    tf.train.Checkpoint(made).read(path).assert_consumed()  # as the tables that were saved have them
+    assert made.table.lookup(["a"]).numpy().tolist() == [4]
