@@ -9,6 +9,9 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
+from fastgraph.composites.dense_hash_table import in_buckets
 from fastgraph.composites.lookup_primitives import Table, table_export_p
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DTypeLike
@@ -71,8 +74,11 @@ class RestoredMutableTable(RestoredTable):
     _legacy_saveable_name = "table"
 
     def _serialize_to_tensors(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps: keys k[n] and values v[n, *t]."""
+        """Return what a checkpoint keeps: keys k[n] and values v[n, *t], or the buckets of a table that has such."""
         keys, values = table_export_p(table=self._table, key_dtype=self._table.key_dtype.name)
+        if self._table.reserved:
+            empty = np.array(self._table.reserved[0], self._table.key_dtype.numpy_dtype)
+            keys, values = in_buckets(as_array(keys), as_array(values), empty)
         return {"-keys": keys, "-values": values}
 
     def _restore_from_tensors(self, restored_tensors: dict[str, Any]) -> None:
