@@ -372,6 +372,8 @@ def _file_names(assets: list[Asset]) -> dict[str, str]:
     found: dict[str, str] = {}
     for asset in assets:
         path = _path(asset)
+        if path in found:
+            continue
         if not os.path.isfile(path):
             raise InvalidArgumentError(None, None, f"the file of an asset is not there: {path}")
         name, n = os.path.basename(path), 0

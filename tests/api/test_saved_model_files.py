@@ -306,3 +306,19 @@ def test_checkpoints_have_the_entries_of_tables_that_were_loaded(tmp_path: Path)
     assert words.numpy().tolist() == [4, 5, -1] and numbers.numpy().tolist() == [[8, 9], [0, 0]]
     tf.train.Checkpoint(made).read(path).assert_consumed()  # as the tables that were saved have them
     assert made.table.lookup(["a"]).numpy().tolist() == [4]
+
+
+def test_a_file_that_two_objects_read_is_one_asset(tmp_path: Path) -> None:
+    path = str(tmp_path / "words.txt")
+    Path(path).write_text("a\nb\n")
+    made = tf.Module()
+    made.asset = tf.saved_model.Asset(path)
+    index = tf.lookup.TextFileIndex
+    made.table = tf.lookup.StaticHashTable(
+        tf.lookup.TextFileInitializer(path, tf.string, index.WHOLE_LINE, tf.int64, index.LINE_NUMBER), -1
+    )
+    made.find = tf.function(lambda x: made.table.lookup(x), input_signature=[tf.TensorSpec([None], tf.string)])
+    loaded = again(made, tmp_path / "model")
+    assert os.listdir(tmp_path / "model" / "assets") == ["words.txt"]
+    assert Path(os.fsdecode(loaded.asset.asset_path.numpy())).read_text() == "a\nb\n"
+    assert loaded.find(["b", "c"]).numpy().tolist() == [1, -1]
