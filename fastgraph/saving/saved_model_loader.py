@@ -483,11 +483,7 @@ class _Loader:
     def _restore(self) -> None:
         """Give Variables and tables the values that were saved."""
         waiting = {number: each for number, each in self.made.items() if isinstance(each, Variable)}
-        tables = {
-            number: each
-            for number, each in self.made.items()
-            if isinstance(each, RestoredMutableTable)
-        }
+        tables = {number: each for number, each in self.made.items() if isinstance(each, RestoredMutableTable)}
         prefix = os.path.join(self.path, files.VARIABLES)
         if not waiting and not tables and not os.path.exists(f"{prefix}.index"):
             return

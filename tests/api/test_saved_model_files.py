@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 import resource
 import signal
 import warnings
@@ -322,3 +323,28 @@ def test_a_file_that_two_objects_read_is_one_asset(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "model" / "assets") == ["words.txt"]
     assert Path(os.fsdecode(loaded.asset.asset_path.numpy())).read_text() == "a\nb\n"
     assert loaded.find(["b", "c"]).numpy().tolist() == [1, -1]
+
+
+def test_python_functions_are_loaded_in_their_own_process(tmp_path: Path) -> None:
+    made = module(lambda x: 1.0 + tf.py_function(lambda v: v * v, [x], tf.float32), tf.TensorSpec([]))
+    loaded = again(made, tmp_path)
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = loaded.f(x)
+    assert float(y) == 10.0 and float(tape.gradient(y, x)) == 6.0
+    of_module = tmp_path / "saved_model.pb"
+    content = of_module.read_bytes()
+    token = re.search(rb"pyfunc_\d+_[0-9a-f]{16}", content)
+    assert token is not None
+    of_module.write_bytes(content.replace(token[0], token[0][:-16] + b"0123456789abcdef"))  # of another process
+    with pytest.raises(tf.errors.NotFoundError, match="EagerPyFunc"):
+        tf.saved_model.load(tmp_path)
+
+
+def test_aliases_are_names_of_functions(tmp_path: Path) -> None:
+    made = module(lambda x: x, tf.TensorSpec([]))
+    traces = [made.f.get_concrete_function()]
+    tf.saved_model.save(made, tmp_path, options=tf.saved_model.SaveOptions(function_aliases={"a": traces}))
+    with pytest.raises(TypeError, match="'a'. Functions in `function_aliases` should be created by tf.function"):
+        tf.saved_model.save(made, tmp_path, options=tf.saved_model.SaveOptions(function_aliases={"a": 3}))

@@ -403,7 +403,9 @@ def test_a_function_of_nothing_is_the_learning_rate() -> None:
     assert float(v) == 0.5 == float(optimizer.learning_rate) == optimizer.get_config()["learning_rate"]
 
 
-@pytest.mark.parametrize("name", ["Adadelta", "Adafactor", "Adagrad", "Adam", "Adamax", "Ftrl", "Lion", "Nadam", "RMSprop", "SGD"])
+@pytest.mark.parametrize(
+    "name", ["Adadelta", "Adafactor", "Adagrad", "Adam", "Adamax", "Ftrl", "Lion", "Nadam", "RMSprop", "SGD"]
+)
 def test_a_restored_optimizer_goes_on_as_if_it_had_not_been_saved(name: str, tmp_path: Path) -> None:
     def begun() -> tuple[Any, Any]:
         return fg.Variable([1.0, -2.0, 3.0]), getattr(fg.keras.optimizers, name)(0.1)
