@@ -83,7 +83,7 @@ class RestoredMutableTable(RestoredTable):
 
     def _restore_from_tensors(self, restored_tensors: dict[str, Any]) -> None:
         """Take these keys and values in place of what is there."""
-        fill_table(self._table, *(as_array(convert(restored_tensors[name])) for name in ("-keys", "-values")))
+        fill_table(self._table, *(convert(restored_tensors[name]).numpy() for name in ("-keys", "-values")))
 
 
 def restored_table(table: Table) -> RestoredTable:

@@ -224,6 +224,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (171_260, "descriptors of messages, which protobuf's text and JSON formats ask; signatures as 2.21 prints them"),
     (171_410, "JPEGs by simplejpeg; snapshots, caches in files and gradients of slices at open places in SavedModels"),
     (171_700, "GPUs listed, and Functions put on them; loaded functions on each replica's copies; hints at imports"),
+    (171_795, "what TensorFlow's checkpoints have of loaded tables and optimizers; py_function in SavedModels"),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
