@@ -25,8 +25,8 @@ from fastgraph.ops.runtime_assertions import assert_none_equal
 from fastgraph.ops.string_hashes import older_buckets
 
 
-def _in_buckets(keys: Array, values: Array, empty: Array) -> list[Array]:
-    """The buckets, a power of two of which 4 in 5 at most are taken: keys k[b, 1] and values v[b, *t].
+def in_buckets(keys: Array, values: Array, empty: Array) -> list[Array]:
+    """Return the buckets, a power of two of which 4 in 5 at most are taken: keys k[b, 1] and values v[b, *t].
 
     A key stands at its hash (a number is its own), or by steps of 1, 2, 3 ... behind it, at the first empty bucket.
     """
@@ -92,7 +92,7 @@ class DenseHashTable(MutableHashTable):
         keys, values = self.export()
         shape = values.shape[1:] if values.shape.rank != 1 else [1]
         results = (keys.dtype, [None, 1]), (values.dtype, [None, *shape])
-        found = host_call(_in_buckets, [keys, values, self._reserved[0]], *results)
+        found = host_call(in_buckets, [keys, values, self._reserved[0]], *results)
         return dict(zip(("-keys", "-values"), found, strict=True))
 
     def _restore_from_tensors(self, restored_tensors: dict[str, Any]) -> Any:

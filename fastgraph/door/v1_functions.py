@@ -36,6 +36,7 @@ from fastgraph.graphdef.messages import AttrValue as AttrValue
 from fastgraph.graphdef.messages import GraphDef as GraphDef
 from fastgraph.graphdef.messages import NameAttrList as NameAttrList
 from fastgraph.graphdef.messages import NodeDef as NodeDef
+from fastgraph.graphdef.messages import SummaryMetadata as SummaryMetadata
 from fastgraph.ops.families import invalid, shape_text
 from fastgraph.ops.image_resizing import Pixels, resize_at
 from fastgraph.ops.random_states import generators

@@ -45,6 +45,7 @@ from fastgraph.graphdef.op_table import (
     types_of,
     written,
 )
+from fastgraph.ops.python_functions import token_of
 
 
 def custom_gradient(stated: Mapping[str, list[Aval]]) -> Callable[[Node], list[Definition]]:
@@ -315,7 +316,7 @@ def _shape(node: Node) -> list[Definition]:
 def _python(node: Node) -> list[Definition]:
     """A call of Python: what it gives, without the number of its tape."""
     attrs = {
-        "token": str(node.attrs["key"]),
+        "token": token_of(node.attrs["key"]),
         "is_async": False,
         "Tin": types_of(node.inputs),
         "Tout": types_of(node.outputs[:-1]),

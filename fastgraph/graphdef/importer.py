@@ -38,6 +38,7 @@ from fastgraph.graphdef.messages import GraphDef, Message
 from fastgraph.graphdef.op_table import Dims, Unreadable, read, results_of, rows_for, signatures
 from fastgraph.graphdef.wire_format import parsed, sealed_message
 from fastgraph.ops.families import bind_named, invalid
+from fastgraph.ops.python_functions import held_by
 
 
 def import_graph_def(
@@ -579,6 +580,16 @@ def _call(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> An
         return body.function(attrs["f"], inputs)
 
 
+def _python(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """A call of a Python function of this process."""
+    key = held_by(str(attrs.get("token", "")))
+    if key is None:
+        raise NotFoundError(None, None, f"Node '{name}': its Python function is not in this process")
+    dtypes = tuple([dtype.name for dtype in attrs.get("Tout") or ()])
+    results = bind_named(name, get("eager_py_func"), tuple(inputs), {"key": key, "dtypes": dtypes})
+    return list(results)[:-1]
+
+
 STRUCTURE: dict[str, Callable[[Body, str, list[Any], dict[str, Any]], Any]] = {
     "Placeholder": _placeholder,
     "PlaceholderV2": _placeholder,
@@ -591,6 +602,7 @@ STRUCTURE: dict[str, Callable[[Body, str, list[Any], dict[str, Any]], Any]] = {
     "StatelessCase": _case,
     "PartitionedCall": _call,
     "StatefulPartitionedCall": _call,
+    "EagerPyFunc": _python,
 }
 
 
@@ -604,18 +616,20 @@ def unserved(library: Library, roots: Iterable[str], nodes: Iterable[Message] = 
     """
     found: dict[str, list[str]] = {}
 
-    def note(op: str, where: str) -> None:
-        closed = op in OPENING_FILES - {"ReadFile"} and not library.opens_files  # it may be of an asset
+    def note(node: Message, where: str) -> None:
+        op = node.op
+        closed = op == "EagerPyFunc" and held_by(str(attributes(node).get("token", ""))) is None
+        closed |= op in OPENING_FILES - {"ReadFile"} and not library.opens_files  # it may be of an asset
         if op in _OLD_LOOPS or closed or not (is_served(op) or op in library):
             places = found.setdefault(op, [])
             if where not in places:
                 places.append(where)
 
     for node in nodes:
-        note(node.op, "the graph")
+        note(node, "the graph")
     for name in sorted(library.reached(roots, nodes)):
         for node in field_of(library[name], "node_def", []):
-            note(node.op, name)
+            note(node, name)
     return dict(sorted(found.items()))
 
 

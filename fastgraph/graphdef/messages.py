@@ -384,6 +384,8 @@ KINDS.update({name: kind_of(name) for name in FIELDS})
     "ArgAttrs", "ArgDef", "AttrValue", "Dim", "FunctionDef", "FunctionDefLibrary", "GraphDef", "ListValue",
     "NameAttrList", "NodeDef", "OpDef", "TensorProto", "TensorShapeProto", "VersionDef",
     "Event", "SummaryMetadata")]  # fmt: skip
+for _outer, _inner in ((AttrValue, "ListValue"), (SummaryMetadata, "PluginData")):  # by which programs make them
+    setattr(_outer, _inner, KINDS[_inner])
 
 # ---- The text format ------------------------------------------------------------------------------------------------
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import functools
 import itertools
+import secrets
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -44,6 +46,8 @@ _ERRORS: tuple[tuple[tuple[type[Exception], ...], type[OpError]], ...] = (
     ((MemoryError,), ResourceExhaustedError),
     ((NotImplementedError,), UnimplementedError),
 )
+_PROCESS = secrets.token_hex(8)
+_there: WeakValueDictionary[str, Any] = WeakValueDictionary()  # the functions that graphs hold, by names
 _names = itertools.count()
 _tickets = itertools.count()
 
@@ -110,7 +114,20 @@ class _Called:
 
 
 def _held(called: _Called) -> Held:
+    _there[called.name] = called
     return Held(called.name, called)
+
+
+def token_of(key: Held) -> str:
+    """Return what stands for a function in a GraphDef: no other process has a function of this token."""
+    return f"{key}_{_PROCESS}"
+
+
+def held_by(token: str) -> Held | None:
+    """Return the function of a token, None if it is gone or is of another process."""
+    name, _, process = token.rpartition("_")
+    called = _there.get(name) if process == _PROCESS else None
+    return None if called is None else Held(name, called)
 
 
 def _array(value: TensorLike) -> Any:

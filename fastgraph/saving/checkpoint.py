@@ -171,7 +171,8 @@ class Checkpoint(AutoTrackable):
                 "not see this checkpoint."
             )
         number = int(self.save_counter.assign_add(1))
-        return self._write_numbered(f"{os.fspath(file_prefix)}-{number}", with_callback(options, _make_latest))
+        prefix = os.fspath(file_prefix) if isinstance(file_prefix, str | os.PathLike) else str(file_prefix)
+        return self._write_numbered(f"{prefix}-{number}", with_callback(options, _make_latest))
 
     def _write_numbered(self, path: str, options: CheckpointOptions) -> str:
         """Write under a number; give it back if that cannot be done."""

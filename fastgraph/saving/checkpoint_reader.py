@@ -65,12 +65,20 @@ class CheckpointReader:
 
 
 def open_checkpoint(path: Any) -> BundleReader:
-    """Return the bundle of a checkpoint, or of a SavedModel's folder. Raises NotFoundError."""
+    """Return the bundle of a checkpoint, or of a SavedModel's folder. Raises NotFoundError, DataLossError for a folder
+    of other files.
+    """
     prefix = os.fspath(path)
     if isinstance(prefix, bytes):
         prefix = prefix.decode()
     if os.path.isdir(prefix) and os.path.exists(os.path.join(prefix, _SAVED_MODEL + ".index")):
         prefix = os.path.join(prefix, _SAVED_MODEL)
+    elif os.path.isdir(prefix) and not os.path.exists(prefix + ".index"):
+        raise DataLossError(
+            None, None,
+            f"Unable to open table file {prefix}: it is a directory; a checkpoint is meant by its prefix, as "
+            "tf.train.latest_checkpoint gives that of a directory's latest",
+        )  # fmt: skip
     return BundleReader(prefix)
 
 

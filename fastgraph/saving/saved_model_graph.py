@@ -21,7 +21,7 @@ from fastgraph.graph.ir import subgraphs
 from fastgraph.graphdef.export_slots import DATASETS
 from fastgraph.saving.object_graph import ObjectGraph, variable_of
 from fastgraph.saving.saved_model_functions import RestoredConcreteFunction, RestoredDataset
-from fastgraph.saving.saved_model_objects import Asset, RestoredTable, SignatureMap
+from fastgraph.saving.saved_model_objects import Asset, RestoredTable, SignatureMap, restored_table
 from fastgraph.saving.saved_model_signatures import for_one
 from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import BoundFunction, Function
@@ -64,7 +64,7 @@ class SavedGraph(ObjectGraph):
         super().__init__(root, {"signatures": signatures}, slots=False)
         known = {table_of(value) for value in self.objects}
         hidden = [table for table in self._tables() if table not in known]
-        self.attach({f"_table_{i}": RestoredTable(table) for i, table in enumerate(hidden)})
+        self.attach({f"_table_{i}": restored_table(table) for i, table in enumerate(hidden)})
         self._merge_texts()
         self._find_slots()
         if self.untraced:

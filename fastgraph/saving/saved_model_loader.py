@@ -33,8 +33,10 @@ from fastgraph.saving.saved_model_functions import (
 from fastgraph.saving.saved_model_objects import (
     Asset,
     CapturedName,
+    RestoredMutableTable,
     RestoredTable,
     SignatureMap,
+    restored_table,
     set_child,
     user_object,
 )
@@ -375,7 +377,7 @@ class _Loader:
                 for function in sorted(self.library.reached((name,)), key=lambda each: each != name):
                     table = self._table_made_by(function)
                     if table is not None:
-                        return RestoredTable(table)
+                        return restored_table(table)
                 if name in self.traces and any(
                     maker.op in import_datasets.MADE
                     for inner in self.library.reached((name,))
@@ -481,11 +483,7 @@ class _Loader:
     def _restore(self) -> None:
         """Give Variables and tables the values that were saved."""
         waiting = {number: each for number, each in self.made.items() if isinstance(each, Variable)}
-        tables = {
-            number: each
-            for number, each in self.made.items()
-            if isinstance(each, RestoredTable) and not each._table.is_fixed
-        }
+        tables = {number: each for number, each in self.made.items() if isinstance(each, RestoredMutableTable)}
         prefix = os.path.join(self.path, files.VARIABLES)
         if not waiting and not tables and not os.path.exists(f"{prefix}.index"):
             return

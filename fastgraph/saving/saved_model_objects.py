@@ -9,11 +9,15 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fastgraph.composites.lookup_primitives import Table
+import numpy as np
+
+from fastgraph.composites.dense_hash_table import in_buckets
+from fastgraph.composites.lookup_primitives import Table, table_export_p
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.read_only import ReadOnly
-from fastgraph.core.tensor import EagerTensor, Tensor, convert
+from fastgraph.core.tensor import EagerTensor, Tensor, as_array, convert
+from fastgraph.ops.families import Array
 from fastgraph.state.tracking import AutoTrackable, Trackable, TrackableResource
 
 
@@ -62,6 +66,36 @@ class RestoredTable(TrackableResource):
 
     key_dtype = ReadOnly[Any]("_table.key_dtype", "The dtype of keys.")
     value_dtype = ReadOnly[Any]("_table.dtype", "The dtype of values.")
+
+
+class RestoredMutableTable(RestoredTable):
+    """A table of a SavedModel that changes: checkpoints keep its entries, as they keep those of the one it was."""
+
+    _legacy_saveable_name = "table"
+
+    def _serialize_to_tensors(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps: keys k[n] and values v[n, *t], or the buckets of a table that has such."""
+        keys, values = table_export_p(table=self._table, key_dtype=self._table.key_dtype.name)
+        if self._table.reserved:
+            empty = np.array(self._table.reserved[0], self._table.key_dtype.numpy_dtype)
+            keys, values = in_buckets(as_array(keys), as_array(values), empty)
+        return {"-keys": keys, "-values": values}
+
+    def _restore_from_tensors(self, restored_tensors: dict[str, Any]) -> None:
+        """Take these keys and values in place of what is there."""
+        fill_table(self._table, *(convert(restored_tensors[name]).numpy() for name in ("-keys", "-values")))
+
+
+def restored_table(table: Table) -> RestoredTable:
+    """Return the object that stands for a table: checkpoints keep those that change."""
+    return RestoredTable(table) if table.is_fixed else RestoredMutableTable(table)
+
+
+def fill_table(table: Table, keys: Array, values: Array) -> None:
+    """Give a table these entries, k[n] and v[n, *t], in place of what is there; none of keys that no entry has."""
+    rows = values.reshape(keys.size, *table.shape)
+    pairs = zip(keys.reshape(-1).tolist(), rows if table.shape else rows.tolist(), strict=True)
+    table.fill((key, value) for key, value in pairs if key not in table.reserved)
 
 
 class CapturedName(str):

@@ -213,7 +213,15 @@ class _Saver:
     def _aliases(self) -> dict[str, str]:
         found = {}
         for alias, function in self.options.function_aliases.items():
-            traces = function._list_all_concrete_functions() if isinstance(function, Function) else [function]
+            if isinstance(function, Function):
+                traces = function._list_all_concrete_functions()
+            else:
+                traces = list(function) if isinstance(function, list | tuple | set | frozenset) else [function]
+                if not all(isinstance(each, ConcreteFunction) for each in traces):
+                    raise TypeError(
+                        f"Unsupported type {type(function)} under {alias!r}. Functions in `function_aliases` should be "
+                        "created by tf.function, or concrete functions, or collections of concrete functions."
+                    )
             for each in traces:
                 name = self.functions.name_of(each)
                 if name is not None:
@@ -378,6 +386,8 @@ def _file_names(assets: list[Asset]) -> dict[str, str]:
     found: dict[str, str] = {}
     for asset in assets:
         path = _path(asset)
+        if path in found:
+            continue
         if not os.path.isfile(path):
             raise InvalidArgumentError(None, None, f"the file of an asset is not there: {path}")
         name, n = os.path.basename(path), 0

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fastgraph.composites.lookup_primitives import Table
 from fastgraph.core.tensor import cell_assign, from_array
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.saving.saved_model_objects import fill_table
 from fastgraph.saving.tensor_bundle import BundleReader
 from fastgraph.state.variable import Variable
 
@@ -32,7 +33,4 @@ def restore_table(table: Table, reader: BundleReader, keys: Sequence[str]) -> No
     base = next((key for key in keys if f"{key}-keys" in reader and f"{key}-values" in reader), None)
     if base is None:
         return
-    found, values = reader.read(f"{base}-keys"), reader.read(f"{base}-values")
-    rows = values.reshape(found.size, *table.shape)
-    pairs = zip(found.reshape(-1).tolist(), rows if table.shape else rows.tolist(), strict=True)
-    table.fill((key, value) for key, value in pairs if key not in table.reserved)
+    fill_table(table, reader.read(f"{base}-keys"), reader.read(f"{base}-values"))

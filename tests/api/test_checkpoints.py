@@ -674,3 +674,20 @@ def test_the_file_of_a_folder_says_which_is_the_latest(tmp_path: Path, caplog: p
         from fastgraph.saving.checkpoint_state import update_checkpoint_state
 
         update_checkpoint_state(tmp_path, state)
+
+
+def test_folders_are_no_checkpoints_and_numbers_are_prefixes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    checkpoint = tf.train.Checkpoint(v=tf.Variable(1))
+    assert checkpoint.save(3) == "3-1" and (tmp_path / "3-1.index").exists()
+    with pytest.raises(tf.errors.DataLossError, match="it is a directory; a checkpoint is meant by its prefix"):
+        checkpoint.restore(tmp_path)
+
+
+def test_what_a_killed_process_left_of_a_state_goes_once_it_is_old(tmp_path: Path) -> None:
+    left, new = [tmp_path / f"checkpoint.tmp{n:016x}" for n in range(2)]
+    for path in (left, new):
+        path.write_text("")
+    os.utime(left, (time.time() - 100,) * 2)
+    tf.train.Checkpoint(v=tf.Variable(1)).save(tmp_path / "c")
+    assert not left.exists() and new.exists()  # another process may be writing that

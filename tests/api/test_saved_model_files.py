@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 import resource
 import signal
 import warnings
@@ -281,3 +282,69 @@ def test_a_table_that_is_made_by_a_function_of_a_function(tmp_path: Path) -> Non
     path.write_bytes(message.SerializeToString())
     loaded = tf.saved_model.load(tmp_path)
     assert [int(loaded.f(x)) for x in "ab"] == [7, -1]
+
+
+def test_checkpoints_have_the_entries_of_tables_that_were_loaded(tmp_path: Path) -> None:
+    made = tf.Module()
+    made.table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+    made.dense = tf.lookup.experimental.DenseHashTable(tf.int64, tf.int64, [0, 0], -1, -2)
+    made.fixed = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [1]), -1)
+    made.find = tf.function(
+        lambda x, n: (made.table.lookup(x), made.dense.lookup(n)),
+        input_signature=[tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int64)],
+    )
+    made.table.insert(["a", "b"], [4, 5])
+    made.dense.insert([7], [[8, 9]])
+    loaded = again(made, tmp_path / "model")
+    path = tf.train.Checkpoint(loaded).write(tmp_path / "c")
+    keys = {key for key, _ in tf.train.list_variables(path)}
+    assert {f"{name}/.ATTRIBUTES/table-{part}" for name in ("table", "dense") for part in ("keys", "values")} < keys
+    assert not any("fixed" in key for key in keys)
+    made.table.remove(["a"])
+    other = again(made, tmp_path / "other")
+    tf.train.Checkpoint(other).read(path).assert_consumed()
+    words, numbers = other.find(["a", "b", "c"], [7, 1])
+    assert words.numpy().tolist() == [4, 5, -1] and numbers.numpy().tolist() == [[8, 9], [0, 0]]
+    tf.train.Checkpoint(made).read(path).assert_consumed()  # as the tables that were saved have them
+    assert made.table.lookup(["a"]).numpy().tolist() == [4]
+
+
+def test_a_file_that_two_objects_read_is_one_asset(tmp_path: Path) -> None:
+    path = str(tmp_path / "words.txt")
+    Path(path).write_text("a\nb\n")
+    made = tf.Module()
+    made.asset = tf.saved_model.Asset(path)
+    index = tf.lookup.TextFileIndex
+    made.table = tf.lookup.StaticHashTable(
+        tf.lookup.TextFileInitializer(path, tf.string, index.WHOLE_LINE, tf.int64, index.LINE_NUMBER), -1
+    )
+    made.find = tf.function(lambda x: made.table.lookup(x), input_signature=[tf.TensorSpec([None], tf.string)])
+    loaded = again(made, tmp_path / "model")
+    assert os.listdir(tmp_path / "model" / "assets") == ["words.txt"]
+    assert Path(os.fsdecode(loaded.asset.asset_path.numpy())).read_text() == "a\nb\n"
+    assert loaded.find(["b", "c"]).numpy().tolist() == [1, -1]
+
+
+def test_python_functions_are_loaded_in_their_own_process(tmp_path: Path) -> None:
+    made = module(lambda x: 1.0 + tf.py_function(lambda v: v * v, [x], tf.float32), tf.TensorSpec([]))
+    loaded = again(made, tmp_path)
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = loaded.f(x)
+    assert float(y) == 10.0 and float(tape.gradient(y, x)) == 6.0
+    of_module = tmp_path / "saved_model.pb"
+    content = of_module.read_bytes()
+    token = re.search(rb"pyfunc_\d+_[0-9a-f]{16}", content)
+    assert token is not None
+    of_module.write_bytes(content.replace(token[0], token[0][:-16] + b"0123456789abcdef"))  # of another process
+    with pytest.raises(tf.errors.NotFoundError, match="EagerPyFunc"):
+        tf.saved_model.load(tmp_path)
+
+
+def test_aliases_are_names_of_functions(tmp_path: Path) -> None:
+    made = module(lambda x: x, tf.TensorSpec([]))
+    traces = [made.f.get_concrete_function()]
+    tf.saved_model.save(made, tmp_path, options=tf.saved_model.SaveOptions(function_aliases={"a": traces}))
+    with pytest.raises(TypeError, match="'a'. Functions in `function_aliases` should be created by tf.function"):
+        tf.saved_model.save(made, tmp_path, options=tf.saved_model.SaveOptions(function_aliases={"a": 3}))

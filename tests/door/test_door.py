@@ -503,8 +503,8 @@ def test_summaries_are_written_where_record_if_says(tmp_path: Path) -> None:
             assert not fg.summary.scalar("no", 1.0).numpy() and not fg.summary.write("no", 1).numpy()
         with fg.summary.experimental.summary_scope("a", "b") as (tag, scope):
             assert (tag, scope) == ("a", "a/")
-        metadata = internal_names.value("compat.v1.SummaryMetadata")()
-        metadata.plugin_data.plugin_name = "plugin"
+        kind = fg.compat.v1.SummaryMetadata
+        metadata = kind(plugin_data=kind.PluginData(plugin_name="plugin", content=b"c"))
         fg.function(lambda x: fg.summary.write("given", x, metadata=metadata))(fg.constant("text"))
     (file,) = tmp_path.iterdir()
     event = internal_names.value("core.util.event_pb2.Event")

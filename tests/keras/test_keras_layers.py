@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -546,3 +547,15 @@ def test_a_state_that_is_given_serves_a_stateful_layer_that_has_none() -> None:
     assert both.stateful and not np.array_equal(both(x), before)
     both.reset_states()
     np.testing.assert_array_equal(both(x), before)
+
+
+def test_checkpoints_keep_the_counts_of_lookups_that_learn_their_words(tmp_path: Path) -> None:
+    def kept(layer: Any) -> list[str]:
+        path = fg.train.Checkpoint(o=layer).write(tmp_path / "c")
+        return [key for key, _ in fg.train.list_variables(path) if key.startswith("o/")]
+
+    layer = layers.StringLookup()
+    layer.adapt(["q", "r", "q"])
+    assert kept(layer) == [f"o/token_counts/.ATTRIBUTES/table-{part}" for part in ("keys", "values")]
+    assert len(kept(layers.TextVectorization())) == 2
+    assert kept(layers.StringLookup(vocabulary=["a"])) == kept(layers.TextVectorization(vocabulary=["a"])) == []

@@ -403,7 +403,9 @@ def test_a_function_of_nothing_is_the_learning_rate() -> None:
     assert float(v) == 0.5 == float(optimizer.learning_rate) == optimizer.get_config()["learning_rate"]
 
 
-@pytest.mark.parametrize("name", ["Adadelta", "Adagrad", "Adam", "Adamax", "Ftrl", "Lion", "Nadam", "RMSprop", "SGD"])
+@pytest.mark.parametrize(
+    "name", ["Adadelta", "Adafactor", "Adagrad", "Adam", "Adamax", "Ftrl", "Lion", "Nadam", "RMSprop", "SGD"]
+)
 def test_a_restored_optimizer_goes_on_as_if_it_had_not_been_saved(name: str, tmp_path: Path) -> None:
     def begun() -> tuple[Any, Any]:
         return fg.Variable([1.0, -2.0, 3.0]), getattr(fg.keras.optimizers, name)(0.1)
@@ -421,3 +423,16 @@ def test_a_restored_optimizer_goes_on_as_if_it_had_not_been_saved(name: str, tmp
     step(w, other)
     status.assert_consumed()
     assert w.numpy().tolist() == v.numpy().tolist()
+
+
+def test_what_checkpoints_keep_of_an_optimizer_is_what_keras_2_keeps(tmp_path: Path) -> None:
+    def kept(name: str) -> list[str]:
+        w, b = fg.Variable([[1.0, 2.0]]), fg.Variable([1.0])
+        optimizer = getattr(fg.keras.optimizers, name)(0.1)
+        optimizer.apply_gradients([(fg.ones([1, 2]), w), (fg.ones([1]), b)])
+        path = fg.train.Checkpoint(o=optimizer).write(str(tmp_path / "c"))
+        keys = [key.removesuffix("/.ATTRIBUTES/VARIABLE_VALUE") for key, _ in fg.train.list_variables(path)]
+        return [key.removeprefix("o/") for key in keys if key[:4] in ("o/_v", "o/_r", "o/_c")]
+
+    assert kept("SGD") == ["_variables/1", "_variables/2"]  # velocities, though there is no momentum
+    assert kept("Adafactor") == ["_c/1", "_r/1", "_variables/1", "_variables/2", "_variables/3", "_variables/4"]

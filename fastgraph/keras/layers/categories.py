@@ -158,9 +158,9 @@ class TextVectorization(Layer):
             )
         self._take(given)
         rows = "int" if output_mode == "int" else "one_hot"
-        self._lookup_layer = StringLookup(max_tokens, mask_token="", encoding=encoding, output_mode=rows)
-        if vocabulary is not None:
-            self.set_vocabulary(vocabulary)
+        self._lookup_layer = StringLookup(
+            max_tokens, mask_token="", vocabulary=vocabulary, encoding=encoding, output_mode=rows
+        )
 
     def set_vocabulary(self, vocabulary: Any, idf_weights: Any = None) -> None:
         """Let these be the words."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.composites.lookup_primitives import new_table
+from fastgraph.composites.lookup_tables import MutableHashTable
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int64, string
@@ -202,6 +203,8 @@ class StringLookup(Layer):
         self._table = new_table(string, int64, is_fixed=True)
         if vocabulary is not None:
             self.set_vocabulary(vocabulary)
+        else:  # what `adapt` counts is empty between its calls; TensorFlow's checkpoints have it
+            self.token_counts = MutableHashTable(string, int64, 0)
 
     @property
     def _special(self) -> list[Any]:

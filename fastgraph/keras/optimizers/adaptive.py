@@ -84,10 +84,23 @@ class Adafactor(_Slotted):
         super().__init__(learning_rate, kwargs)
         self._take(locals())
 
+    def build(self, var_list: Sequence[Variable]) -> None:
+        """Make the means; those of rows and of columns are in lists of their own as well, as in TensorFlow."""
+        super().build(var_list)
+        for name in ("r", "c"):
+            self._handle_deferred_dependencies(f"_{name}", self._kept[name])
+
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+        """Return what Keras 2's optimizer depends on, by names."""
+        lists = {f"_{name}": self._kept[name] for name in ("r", "c") if self._kept}
+        return {**super()._trackable_children(save_type, **kwargs), **lists}
+
     def _begun(self, variable: Variable, name: str) -> Variable:
         dims = variable.shape.as_list()
-        if name == "v" or len(dims) < 2:
+        if name == "v":
             return self.add_variable_from_reference(variable, name)
+        if len(dims) < 2:  # TensorFlow's checkpoints have a place for it, and `variables` has none
+            return Variable(0, name=f"r/{variable._shared_name}")
         dims = dims[:-1] if name == "r" else [*dims[:-2], dims[-1]]
         return self.add_variable_from_reference(variable, name, shape=dims)
 
