@@ -207,6 +207,9 @@ class Trainer:
                 if kind == "train" and not self.optimizer._index_dict:
                     # Keras traces the step again once it has made the optimizer's Variables.
                     backend.skip_seeds(self._flatten_layers())  # type: ignore[attr-defined]
+                    if self.built and type(self).train_step is Trainer.train_step:  # type: ignore[attr-defined]
+                        # Variables that the trace makes would have it made again.
+                        self.optimizer.build(self.trainable_variables)  # type: ignore[attr-defined]
             made = steps[kind] = (eager, trainable), method
         taken: Callable[..., Any] = made[1]
         return (lambda data: taken(nesting.map_structure(_as_tensor, data))) if eager else taken
