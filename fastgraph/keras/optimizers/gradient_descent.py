@@ -38,9 +38,10 @@ class SGD(Optimizer):
         self.momentums: list[Variable] = []
 
     def build(self, var_list: Sequence[Variable]) -> None:
-        """Make the velocities. Without momentum no step uses them, but checkpoints and files have them."""
+        """Make the velocities, if there is momentum."""
         super().build(var_list)
-        self.momentums = [self.add_variable_from_reference(v, "m") for v in var_list]
+        if self.momentum:
+            self.momentums = [self.add_variable_from_reference(v, "m") for v in var_list]
 
     def update_step(self, gradient: Tensor, variable: Variable) -> None:
         """Change `variable` by its gradient."""
