@@ -203,6 +203,5 @@ if __name__ == "__main__":
     if building:
         check_tools()
     setup(
-        ext_modules=extensions() if building else [],
-        cmdclass={"build_ext": BuildExtensions, "build_py": BuildPackage},
+        ext_modules=extensions() if building else [], cmdclass={"build_ext": BuildExtensions, "build_py": BuildPackage}
     )

@@ -257,12 +257,7 @@ def _function(
 
 def node(name: str, op: str, inputs: Sequence[str], **attrs: Any) -> Message:
     """Return a NodeDef."""
-    return NodeDef(
-        name=name,
-        op=op,
-        input=list(inputs),
-        attr={key: attr_value(each) for key, each in attrs.items()},
-    )
+    return NodeDef(name=name, op=op, input=list(inputs), attr={key: attr_value(each) for key, each in attrs.items()})
 
 
 # ---- The graph around the functions ---------------------------------------------------------------------------------

@@ -25,10 +25,7 @@ CLONED = ("float32", "float64", "int32", "int64")
 #: by vectors of its own, and has vector loops for these functions: from there NumPy's own loop is called.
 SMALL = 4096
 LIMITS = {"pow_float32": 256, "sin_float32": 512, "cos_float32": 512, "tan_float32": 256}
-UFUNCS = {
-    "pow_float32": ("power", "fff"),
-    **{f"{each}_float32": (each, "ff") for each in ("sin", "cos", "tan")},
-}
+UFUNCS = {"pow_float32": ("power", "fff"), **{f"{each}_float32": (each, "ff") for each in ("sin", "cos", "tan")}}
 FAR = """static fg_numpy_loop fg_numpy_{name};
 static int fg_far_{name}(char **operands, const int64_t *steps, char *result, int64_t n) {{
   char *args[] = {{{pointers}, result}};
