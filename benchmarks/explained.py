@@ -1,6 +1,6 @@
 """The Program of a workload's Function, explained: `python -m benchmarks.explained [workload case [file]]`.
 
-The graph is left out, which `explain()` prints after each pass: the page has the steps, their kernels and the plan.
+Graphs and sources of kernels are left out, which `explain()` prints as well: the page has the steps and the plan.
 """
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ def explained(workload: str, case: str) -> str:
         sys.exit("no kernels after 120 s")
     call()
     texts = [concrete.explain() for concrete in concretes]
-    program = "\n".join(text[text.index("# program of ") :].rstrip() for text in texts).replace(f"{ROOT}/", "")
+    lines = [line for text in texts for line in text[text.index("# program of ") :].rstrip().splitlines()]
+    program = "\n".join(line for line in lines if not line.lstrip().startswith("|")).replace(f"{ROOT}/", "")
     return (
         f"# The steps of {workload}: {case}\n\n"
         f"fastgraph {fg.__version__}, Python {platform.python_version()}, {platform.machine()}. "
-        f"Written by `python -m benchmarks.explained {workload} {case}`: what `explain()` says after the graphs.\n\n"
-        f"```\n{program.rstrip()}\n```\n"
+        f"Written by `python -m benchmarks.explained {workload} {case}`: what `explain()` says after the graphs, "
+        "without the kernels' sources.\n\n"
+        f"```\n{program}\n```\n"
     )
 
 

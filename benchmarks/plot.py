@@ -30,19 +30,20 @@ def draw(results: dict[str, Any], out: Path) -> None:
     from matplotlib import pyplot
 
     matplotlib.rcParams["svg.hashsalt"] = "fastgraph"  # the same results give the same file
+    matplotlib.rcParams["svg.fonttype"] = "none"  # text stays text: half the size
     rows = [row for row in results["cases"] if best_own(row) and row["workload"] != GRID]
     rows.sort(key=lambda row: row["row"], reverse=True)
     figure_, axes = pyplot.subplots(figsize=(9, 0.28 * len(rows) + 1.2))
-    seen = set()
+    dots: dict[str, list[tuple[float, int]]] = {name: [] for name in COLOURS}
     for y, row in enumerate(rows):
         own = figure(row["us"][row["own"]])
         for name, samples in row["us"].items():
             library = next((each for each in COLOURS if name.removeprefix("Keras on ").startswith(each)), None)
-            if name in OWN or library is None or not samples:
-                continue
-            label = library if library not in seen else None
-            seen.add(library)
-            axes.plot(figure(samples) / own, y, "o", color=COLOURS[library], label=label, markersize=5, alpha=0.8)
+            if name not in OWN and library is not None and samples:
+                dots[library].append((figure(samples) / own, y))
+    for library, places in dots.items():
+        if places:
+            axes.plot(*zip(*places), "o", color=COLOURS[library], label=library, markersize=5, alpha=0.8)
     axes.axvline(1, color="black", linewidth=1)
     axes.set_xscale("log")
     axes.set_yticks(range(len(rows)), [f"{row['workload']}: {row['case']}" for row in rows], fontsize=7)

@@ -106,6 +106,15 @@ def goal(row: dict[str, Any], rows: list[dict[str, Any]]) -> tuple[bool, str] | 
     return reached <= limit, f"{reached:.2f}, goal {limit:g}" + (f" of {library}" if library else "")
 
 
+def as_json(results: dict[str, Any]) -> str:
+    """Return a run's results as JSON: each case on a line of its own."""
+    parts = []
+    for key, value in results.items():
+        each = ",\n".join(map(json.dumps, value)) if isinstance(value, list) else json.dumps(value)
+        parts.append(f'"{key}": ' + (f"[\n{each}\n]" if isinstance(value, list) else each))
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
 def us(value: float) -> str:
     """A time in microseconds with three digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

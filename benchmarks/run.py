@@ -240,7 +240,7 @@ def main() -> None:
             results["cases"].append({**row, "date": results["machine"]["date"]})
             progress(report.line(row, results["cases"]))
             if base is None:
-                options.json.write_text(json.dumps(results, indent=1) + "\n")
+                options.json.write_text(report.as_json(results))
         if not options.no_once:
             once.measure(results["once"], pythons, scratch / "once", options.small, progress)
             results["busy"] = busy.measure(pythons, scratch / "busy", options.small, progress)
@@ -248,7 +248,7 @@ def main() -> None:
         shutil.rmtree(scratch, ignore_errors=True)
     if base is not None:
         results = joined(base, results)
-    options.json.write_text(json.dumps(results, indent=1) + "\n")
+    options.json.write_text(report.as_json(results))
     page = ROOT / "docs" / "benchmarks.md" if options.publish else options.json.with_suffix(".md")
     page.write_text(report.markdown(results))
     progress(f"{options.json}, {page}")

@@ -78,6 +78,15 @@ def kernel_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     program_store.recall, program_store.keep = recall, keep
 
 
+@pytest.fixture(params=["first", "last"])
+def tier(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Run Functions by the interpreter alone, and by kernels alone."""
+    from fastgraph.core.base import flags
+
+    with flags.override(tier=request.param):
+        yield request.param
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     """Return a generator that is the test's own: what it draws depends on no other test."""

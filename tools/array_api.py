@@ -125,7 +125,7 @@ def page(names: list[str], examples: int, checkout: Path) -> str:
         held = sum(error is None for error in plain.values())
         lines += [
             f"Without the switch {held} of {len(plain)} ({held / len(plain):.1%}): operators then refuse operands of "
-            "two dtypes, `+x`, `x.T`, `x.size` and indices of several arrays, as TensorFlow's tensors do.",
+            "two dtypes, `+x`, `x.T`, `x.size` and indices of several arrays, as TensorFlow's tensors do."
         ]
     lines += ["", "Written by `tools/array_api.py`.", "", "| file | pass | miss |", "|---|---|---|"]
     for name, row in rows.items():

@@ -49,11 +49,7 @@ _FOLD = (
     ({"initializer": "!Composed"}, "Any"),
     ({"elems": "Composed"}, "Any"),
 )
-_OF_DTYPES = (
-    ({"Tout": "DTypeLike"}, "Tensor"),
-    ({"Tout": "list[Any] | tuple[Any, ...]"}, "list[Tensor]"),
-    ({}, "Any"),
-)
+_OF_DTYPES = (({"Tout": "DTypeLike"}, "Tensor"), ({"Tout": "list[Any] | tuple[Any, ...]"}, "list[Tensor]"), ({}, "Any"))
 #: Public functions whose results follow from their arguments: {name: ((other types of parameters, result), ...)}. What
 #: stands in two overloads of a name may not fit one call where lambdas are taken: checkers would say Any of both. A
 #: parameter with a star before its type is taken by its keyword; neither it nor one with "!" has a default.

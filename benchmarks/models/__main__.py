@@ -257,7 +257,7 @@ def main() -> None:
             wanted = cases(only, tuple(f"models.{name}" for name in FAMILIES))
             for row in measured(wanted, pythons, scratch, options, results["cases"]):
                 results["cases"] = replaced(results["cases"], row)
-                options.json.write_text(json.dumps(results, indent=1) + "\n")
+                options.json.write_text(report.as_json(results))
                 text = f"{time.perf_counter() - began:5.0f} s {report.line(row, results['cases'])}"
                 own = row.get("begun", {}).get(OWN, {}).get("cold", {})
                 print(text + (f"; full speed {own['full_ms']:,.0f} ms" if "full_ms" in own else ""), flush=True)

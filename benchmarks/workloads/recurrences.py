@@ -5,14 +5,7 @@ The cost of an iteration; of nested loops, of an inner one.
 
 import numpy as np
 
-ROWS = {
-    "TensorArray": 16,
-    "TensorArray, gradient": 16,
-    "growing": 16,
-    "rows, gradient": 16,
-    "nested": 24,
-    "mixed": 15,
-}
+ROWS = {"TensorArray": 16, "TensorArray, gradient": 16, "growing": 16, "rows, gradient": 16, "nested": 24, "mixed": 15}
 CASES = {
     "TensorArray": {"what": "cell", "n": 1000, "size": 8},
     "TensorArray, gradient": {"what": "gradient", "n": 1000, "size": 8},
@@ -88,14 +81,7 @@ def tensorflow(tf, stage, what, x, weights, n):
             energy = 0.9 * energy + 0.1 * tf.reduce_sum(state * state)
         return state, energy
 
-    every = {
-        "cell": cell,
-        "gradient": gradient,
-        "growing": growing,
-        "rows": rows,
-        "nested": nested,
-        "mixed": mixed,
-    }
+    every = {"cell": cell, "gradient": gradient, "growing": growing, "rows": rows, "nested": nested, "mixed": mixed}
     made = stage(every[what])
     given = [tf.constant(x), *[tf.constant(each) for each in weights]]
     return lambda: made(*given)
@@ -139,14 +125,7 @@ def jax(jax, stage, what, x, weights, n):
         return lax.fori_loop(0, n, step, (x[0], jnp.float32(0)))
 
     gradient = jax.value_and_grad(cell)
-    every = {
-        "cell": cell,
-        "gradient": gradient,
-        "growing": growing,
-        "rows": rows,
-        "nested": nested,
-        "mixed": mixed,
-    }
+    every = {"cell": cell, "gradient": gradient, "growing": growing, "rows": rows, "nested": nested, "mixed": mixed}
     made = stage(every[what])
     weights, x = [jnp.asarray(each) for each in weights], jnp.asarray(x)
     return lambda: made(weights, x)

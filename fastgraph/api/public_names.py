@@ -318,15 +318,11 @@ PUBLIC: dict[str, str] = {
         ("train",),
     ),
     **_same(
-        "records.features",
-        "FixedLenFeature FixedLenSequenceFeature RaggedFeature SparseFeature VarLenFeature",
-        ("io",),
+        "records.features", "FixedLenFeature FixedLenSequenceFeature RaggedFeature SparseFeature VarLenFeature", ("io",)
     ),
     **_same("data.media_decoding", "decode_bmp decode_gif decode_image decode_jpeg decode_png", ("image", "io")),
     **_same(
-        "data.image_encoding",
-        "decode_and_crop_jpeg encode_jpeg encode_png extract_jpeg_shape is_jpeg",
-        ("image", "io"),
+        "data.image_encoding", "decode_and_crop_jpeg encode_jpeg encode_png extract_jpeg_shape is_jpeg", ("image", "io")
     ),
     **_same("data.image_encoding", "adjust_jpeg_quality random_jpeg_quality stateless_random_jpeg_quality", ("image",)),
     **_same("data.media_decoding", "decode_wav encode_wav", ("audio",)),
@@ -430,16 +426,8 @@ PUBLIC: dict[str, str] = {
         "cross dot einsum inner kron matmul outer polyval tensordot trace vdot",
         ("experimental.numpy",),
     ),
-    **_same(
-        "numpy_api.promotion",
-        "finfo promote_types result_type",
-        ("experimental.numpy",),
-    ),
-    **_same(
-        "numpy_api.behavior",
-        "experimental_enable_numpy_behavior",
-        ("experimental.numpy",),
-    ),
+    **_same("numpy_api.promotion", "finfo promote_types result_type", ("experimental.numpy",)),
+    **_same("numpy_api.behavior", "experimental_enable_numpy_behavior", ("experimental.numpy",)),
     **_same(
         "numpy_api.random",
         "poisson rand randint randn random seed standard_normal uniform",
@@ -532,9 +520,7 @@ PUBLIC: dict[str, str] = {
     ),
     "keras.utils.CustomObjectScope": "keras.identifiers:CustomObjectScope",
     **_same(
-        "keras.model_serialization",
-        "deserialize_keras_object serialize_keras_object",
-        ("keras.utils", "keras.saving"),
+        "keras.model_serialization", "deserialize_keras_object serialize_keras_object", ("keras.utils", "keras.saving")
     ),
     **_same("keras.model_serialization", "load_model save_model", ("keras.saving",)),
     **_same(
@@ -585,9 +571,7 @@ PUBLIC: dict[str, str] = {
     **_same("data.optionals", "Optional", ("experimental",)),
     **_same("data.csv_files", "CsvDataset SqlDataset make_csv_dataset", ("data.experimental",)),
     **_same(
-        "data.dataset_tables",
-        "DatasetInitializer index_table_from_dataset table_from_dataset",
-        ("data.experimental",),
+        "data.dataset_tables", "DatasetInitializer index_table_from_dataset table_from_dataset", ("data.experimental",)
     ),
     **_same(
         "api.configuration",

@@ -50,10 +50,7 @@ def _keys(indices: Array, columns: list[int], extents: Array) -> Array:
     n_outputs=5,
     step="dynamic",
     samples=lambda: [
-        (
-            (np.array([[0, 1], [1, 0]]), np.array([2, 2]), np.array([[0, 0], [1, 1]]), np.array([2, 3])),
-            {},
-        )
+        ((np.array([[0, 1], [1, 0]]), np.array([2, 2]), np.array([[0, 0], [1, 1]]), np.array([2, 3])), {})
     ],
     reason="the number of products is data",
 )

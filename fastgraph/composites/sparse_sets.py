@@ -225,7 +225,7 @@ def cross_hashed_p(*parts: Array, num_buckets: int, key: int) -> Any:
     n_outputs=3,
     step="dynamic",
     samples=lambda: [
-        ((np.array([[0, 0], [1, 0]]), np.array([b"a", b"b"], object), np.array([2, 1])), {"separator": b"_X_"}),
+        ((np.array([[0, 0], [1, 0]]), np.array([b"a", b"b"], object), np.array([2, 1])), {"separator": b"_X_"})
     ],
     reason=_REASON,
 )

@@ -21,5 +21,5 @@ def update(primitive: Primitive, cell: Cell, change: Any, sign: int, attrs: dict
 def scatter_rows(cell: Cell, kind: int, rows: EagerTensor, updates: EagerTensor) -> bool:
     """Change the rows of `cell` that `rows` names, in place. False, and nothing done, where that is not possible."""
 
-def memory_for(cell: Cell, shape: tuple[int, ...]) -> tuple[EagerTensor, memoryview]:
+def memory_for(cell: Cell, shape: tuple[int, ...], /) -> tuple[EagerTensor, memoryview]:
     """(tensor, its bytes, to be written to) of the dtype of `cell`: to be assigned to it once they are written."""

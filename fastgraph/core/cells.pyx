@@ -221,7 +221,7 @@ cpdef bint replace(Cell cell, EagerTensor before, EagerTensor after):
     return same
 
 
-def memory_for(Cell cell, tuple shape) -> tuple:
+def memory_for(Cell cell, tuple shape, /) -> tuple:
     """(tensor, its bytes, to be written to) of the dtype of `cell`: to be assigned to it once they are written.
 
     The tensor is the value that the Cell holds if that is of this shape and nothing else refers to it: a large value is

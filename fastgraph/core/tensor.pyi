@@ -272,23 +272,23 @@ def executing_eagerly() -> bool:
 def place_by(parts: dict[str | None, int] | None) -> None:
     """Let new tensors lie on the part of the CPU that `parts` has for the thread's device; None: there is one part."""
 
-def set_tensor_attribute(name: str, value: Any) -> None:
+def set_tensor_attribute(name: str, value: Any, /) -> None:
     """Give all tensors an attribute."""
 
-def register_slot(name: str, value: Callable[..., Any] | Primitive | None) -> None:
+def register_slot(name: str, value: Callable[..., Any] | Primitive | None, /) -> None:
     """Fill the slot `name`."""
 
 def get_slot(name: str) -> Any:
     """The content of the slot `name`. Raises NotImplementedError if nothing does."""
 
-def zeros_or_ones(shape: object, dtype: object, one: int) -> EagerTensor | None:
+def zeros_or_ones(shape: object, dtype: object, one: int, /) -> EagerTensor | None:
     """Zeros or ones of a shape, or None where NumPy must make them or say why not."""
 
-def quick_clip(x: Any, high: Any, low: Any) -> EagerTensor | None:
+def quick_clip(x: Any, high: Any, low: Any, /) -> EagerTensor | None:
     """maximum(minimum(x, high), low) of two numbers in one pass; None where those ops must do it."""
 
-def quick_cast(x: Any, dtype: Any) -> EagerTensor | None:
+def quick_cast(x: Any, dtype: Any, /) -> EagerTensor | None:
     """x cast to `dtype` where nothing but the elements is concerned, else None."""
 
-def equal_parts(x: EagerTensor, number: int, axis: Any) -> list[EagerTensor] | None:
+def equal_parts(x: EagerTensor, number: int, axis: Any, /) -> list[EagerTensor] | None:
     """x in so many equal pieces, or None where that cannot be, or tapes must know of it."""

@@ -176,13 +176,13 @@ cdef dict slots = {}
 cdef object _promotion = None  # (operator, x, y) -> what it gives of several dtypes, where a program asked for it
 
 
-def set_tensor_attribute(str name, value) -> None:
+def set_tensor_attribute(str name, value, /) -> None:
     """Give all tensors an attribute."""
     fg_set_attribute(Tensor, name, value)
     fg_set_attribute(EagerTensor, name, value)
 
 
-def register_slot(str name, value) -> None:
+def register_slot(str name, value, /) -> None:
     """Fill the slot `name`: an operator by its Python name ("add", "getitem"), or "convert", "sum_to", ..."""
     slots[name] = value
     _cache_slots()

@@ -570,7 +570,7 @@ cdef object _run_converted(Primitive prim, tuple given, tuple inputs, dict attrs
         raise op_errors.unnamed(error, prim, given)
 
 
-def _bind_parts(Primitive prim, value, dict attrs):
+def _bind_parts(Primitive prim, value, dict attrs, /):
     """Apply an op that gives what it is given to each part of a composite that says nothing of ops itself."""
 
     def of_part(part):

@@ -562,7 +562,7 @@ cdef object _real_scalar(EagerTensor t):
     return tensor_array(t)[()] if isinstance(value, complex) else value
 
 
-def _unpickle(array, str dtype):
+def _unpickle(array, str dtype, /):
     return from_array(array, _dtype.as_dtype(dtype), False)
 
 

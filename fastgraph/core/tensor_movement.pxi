@@ -328,7 +328,7 @@ cdef EagerTensor filled(int code, int ndim, const int64_t* dims, bint one):
     return out
 
 
-def zeros_or_ones(shape, dtype, bint one):
+def zeros_or_ones(shape, dtype, bint one, /):
     """Zeros or ones of a shape; None in a trace, and where NumPy must make them or say why not."""
     cdef int64_t dims[MAX_RANK]
     cdef int i
@@ -461,7 +461,7 @@ cdef EagerTensor _softmax(Primitive prim, EagerTensor x):
 
 # Short cuts that public functions try first: None where the op must be applied in the usual way.
 
-def quick_cast(x, dtype):
+def quick_cast(x, dtype, /):
     """x cast to `dtype` where nothing but the elements is concerned."""
     cdef ThreadState state = thread_state()
     cdef EagerTensor out
@@ -476,7 +476,7 @@ def quick_cast(x, dtype):
 
 # Splitting.
 
-def equal_parts(EagerTensor x, int64_t number, axis):
+def equal_parts(EagerTensor x, int64_t number, axis, /):
     """x in so many equal pieces, or None where that cannot be, or tapes must know of it: then it is the op's business.
     """
     cdef ThreadState state = thread_state()

@@ -40,7 +40,7 @@ cdef object _fast_binary(Primitive prim, EagerTensor x, EagerTensor y):
     return out
 
 
-def quick_clip(x, high, low) -> EagerTensor | None:
+def quick_clip(x, high, low, /) -> EagerTensor | None:
     """maximum(minimum(x, high), low) of two numbers in one pass; None where those ops must do it."""
     cdef EagerTensor t
     cdef EagerTensor out

@@ -101,10 +101,7 @@ def _cache(writer: Writer, source: Any) -> Value:
 
 
 def _snapshot(writer: Writer, source: Any) -> Value:
-    inputs = [
-        writer.dataset(source.source),
-        writer.constant(np.array(os.fsencode(source.folder), object)),
-    ]
+    inputs = [writer.dataset(source.source), writer.constant(np.array(os.fsencode(source.folder), object))]
     read, shard = source.mapped
     shard = shard or Mapped(lambda *element: constant(0, dtypes.int64), source.spec, "snapshot()")
     attrs = Attrs(compression=source.compression or "")

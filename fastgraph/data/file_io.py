@@ -350,11 +350,7 @@ def write_file(filename: TensorLike, contents: TensorLike, name: str | None = No
 
 
 @custom(
-    op="MatchingFiles",
-    infer=lambda pattern: Aval(string, (None,)),
-    groups=("string",),
-    effect="host",
-    reason=_REASON,
+    op="MatchingFiles", infer=lambda pattern: Aval(string, (None,)), groups=("string",), effect="host", reason=_REASON
 )
 def matching_files_p(pattern: Array) -> Any:
     """The files that fit a pattern, or one of several. string[*s] -> string[n]."""

@@ -34,7 +34,7 @@ cdef extern from "Python.h":
     void PyType_Modified(PyTypeObject* type)
 
 
-def rename(type cls, str full) -> None:
+def rename(type cls, str full, /) -> None:
     """Let a class of C, `cls`, be known as `module.Name`, as a class of Python says it."""
     cdef bytes text = full.encode()
     Py_INCREF(text)  # for as long as the class is there
@@ -42,7 +42,7 @@ def rename(type cls, str full) -> None:
     PyType_Modified(<PyTypeObject*>cls)
 
 
-def write_attribute(type cls, str name, object value) -> None:
+def write_attribute(type cls, str name, object value, /) -> None:
     """Let `value` be what a class of C has under `name`. What Python does to its instances is as it was: the slots."""
     (<object>(<PyTypeObject*>cls).tp_dict)[name] = value
     PyType_Modified(<PyTypeObject*>cls)

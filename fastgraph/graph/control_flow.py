@@ -37,12 +37,7 @@ from fastgraph.ops.families import invalid
 # ---- cond -----------------------------------------------------------------------------------------------------------
 
 
-def cond(
-    pred: Any,
-    true_fn: Any = None,
-    false_fn: Any = None,
-    name: str | None = None,
-) -> Any:
+def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
     """Return true_fn() if the scalar `pred` is true, else false_fn().
 
     Args:

@@ -47,7 +47,7 @@ cdef bytes _dim(size):
 cdef dict _HEADS = {}
 
 
-def type_and_shape(dtype, shape):
+def type_and_shape(dtype, shape, /):
     """The first fields of a TensorProto and of a DtypeAndShape."""
     key = dtype.code, shape
     found = _HEADS.get(key)
@@ -56,7 +56,7 @@ def type_and_shape(dtype, shape):
     return found
 
 
-def tensor_bytes(EagerTensor tensor not None, bint is_one=False):
+def tensor_bytes(EagerTensor tensor not None, bint is_one=False, /):
     """A TensorProto: bytes; one value where that `is_one`, or where a large tensor has the same everywhere."""
     array, dtype = tensor_array(tensor), tensor.dtype
     head, n = type_and_shape(dtype, array.shape), array.size
@@ -141,14 +141,14 @@ cdef int _value(Bytes out, attr, name_of, Bytes one, Bytes many) except -1:
     return out.field(1, many.data, many.size)
 
 
-def attribute_bytes(attr, name_of=None):
+def attribute_bytes(attr, name_of=None, /):
     """An AttrValue; `name_of` says what functions are called there."""
     cdef Bytes out = Bytes()
     _value(out, attr, name_of, Bytes(), Bytes())
     return out.whole()
 
 
-def attributes_bytes(dict attrs, name_of=None):
+def attributes_bytes(dict attrs, name_of=None, /):
     """A map of attributes, which is field 5 of a NodeDef."""
     cdef Bytes out = Bytes(), entry = Bytes(), value = Bytes(), one = Bytes(), many = Bytes()
     for name in sorted(attrs):
@@ -160,7 +160,7 @@ def attributes_bytes(dict attrs, name_of=None):
     return out.whole()
 
 
-def name_functions(dict attrs, name_of):
+def name_functions(dict attrs, name_of, /):
     """Let the functions among attributes have names, in their order."""
     for value in attrs.values():
         if type(value) is list:

@@ -11,9 +11,7 @@ import struct
 from typing import Any, Self
 
 from fastgraph.core.base.file_errors import raising_for
-from fastgraph.errors import (
-    DataLossError,
-)
+from fastgraph.errors import DataLossError
 from fastgraph.graphdef.messages import Message
 from fastgraph.graphdef.wire_format import parsed
 from fastgraph.records.record_files import checked

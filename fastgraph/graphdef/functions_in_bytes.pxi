@@ -33,7 +33,7 @@ cdef int _write_nodes(
     return 0
 
 
-def nodes_in_bytes(list found, dict names, int number, attributes, name_of, functions, frozenset apart):
+def nodes_in_bytes(list found, dict names, int number, attributes, name_of, functions, frozenset apart, /):
     """Operations as NodeDefs, each as field `number` of a message; by 0 what one consists of.
 
     `names` are those of their inputs. `attributes(attrs, name_of)` is what bytes attributes are;
@@ -69,7 +69,7 @@ cdef str _plain(Bytes room, name):
     return PyUnicode_DecodeASCII(room.data, room.size, NULL)
 
 
-def unique_in(set taken, name):
+def unique_in(set taken, name, /):
     """The name, or the first of name_1, name_2, ... that is not `taken`, which it joins."""
     found = name
     cdef Py_ssize_t count = 0
@@ -86,7 +86,7 @@ cdef bytes _CONTEXT = field(5, text_field(1, "_construction_context") + field(2,
 
 def function_in_bytes(
     name, list parameters, list returned, passed, list found, list arguments, attributes, name_of, functions,
-    frozenset apart,
+    frozenset apart, /,
 ):
     """A FunctionDef of these operations.
 

@@ -35,11 +35,7 @@ _TENSOR_NAME = re.compile(r"(.+):(\d+)\Z")
 
 
 @without(
-    {
-        "the ops in tf.raw_ops": "experimental_set_type",
-        "tf.import_graph_def": "from_node_def",
-        "node_def": "op_def",
-    }
+    {"the ops in tf.raw_ops": "experimental_set_type", "tf.import_graph_def": "from_node_def", "node_def": "op_def"}
 )
 class Operation(ir.OperationView):
     """One operation of a graph. Source: tf.Operation."""

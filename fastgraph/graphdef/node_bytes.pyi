@@ -38,11 +38,11 @@ def remembered(known: dict[Any, T], key: object, found: T) -> T:
     """Enter what was found in a table that begins anew once it is large."""
 
 def key_of(
-    kind: str, inputs: Iterable[Value], outputs: tuple[Value, ...], attrs: Mapping[str, Any]
+    kind: str, inputs: Iterable[Value], outputs: tuple[Value, ...], attrs: Mapping[str, Any], /,
 ) -> tuple[Any, ...] | None:
     """The key of attributes of an operation: its type, the dtypes of its tensors, those that are said."""
 
-def defined_as(node: Node, kind: str, inputs: Iterable[Value], known: Made) -> Definition:
+def defined_as(node: Node, kind: str, inputs: Iterable[Value], known: Made, /) -> Definition:
     """An operation of (attributes, results in the signature, [these attributes in bytes or None]), as others are."""
 
 def tensor_of(array: object, dtype: DType | None = None) -> EagerTensor:
@@ -81,7 +81,7 @@ class Kind:
 
     def __init__(self, form_of: Callable[[int, int], Form | None] | None, effect: bool, state: bool) -> None: ...
 
-def settled(found: list[Definition], node: Node, graph: Graph) -> list[Definition]:
+def settled(found: list[Definition], node: Node, graph: Graph, /) -> list[Definition]:
     """Give operations that a node is written as besides names that are no other's in the graph."""
 
 def walked(
@@ -90,12 +90,12 @@ def walked(
     kinds: dict[Primitive, Kind],
     kind_of: Callable[[Primitive], Kind],
     other: Callable[[Node, list[Definition] | None], list[Definition]],
-    held: Mapping[Node, EagerTensor],
+    held: Mapping[Node, EagerTensor], /,
 ) -> tuple[list[Definition], list[Node], list[Node]]:
     """The definitions of a graph's nodes, those nodes that may have effects, and those that are states."""
 
 def without_unused(
-    found: list[Definition], implied: set[Node], states: list[Node], outputs: list[Value]
+    found: list[Definition], implied: set[Node], states: list[Node], outputs: list[Value], /,
 ) -> list[Definition]:
     """Leave out constants of Python values, conditions and states that no operation takes as it is written."""
 
@@ -111,10 +111,10 @@ def named(found: list[Definition], names: dict[Value, str], by_slots: bool) -> N
 def varint(number: int) -> bytes:
     """An integer seven bits a byte; a negative one as 64 bits."""
 
-def field(number: int, content: bytes) -> bytes:
+def field(number: int, content: bytes, /) -> bytes:
     """A field that holds bytes."""
 
-def text_field(number: int, text: str) -> bytes:
+def text_field(number: int, text: str, /) -> bytes:
     """A field that holds a text."""
 
 def opened(
@@ -122,7 +122,7 @@ def opened(
     table: dict[int, tuple[Any, int]],
     message: Callable[[bytes, str], Any],
     take: Callable[[dict[str, Any], Any, bytes], None],
-    number: Callable[[str, int, bytes, int], tuple[Any, int]],
+    number: Callable[[str, int, bytes, int], tuple[Any, int]], /,
 ) -> dict[str, Any]:
     """The fields of a message by their names, in which messages are `message(bytes, kind)`."""
 
@@ -133,11 +133,11 @@ def nodes_in_bytes(
     attributes: Callable[[dict[str, Any], Callable[[Graph], str]], bytes],
     name_of: Callable[[Graph], str],
     functions: Callable[[Definition], bytes],
-    apart: frozenset[str],
+    apart: frozenset[str], /,
 ) -> bytes:
     """Operations as NodeDefs, each as field `number` of a message; by 0 what one consists of."""
 
-def unique_in(taken: set[str], name: str) -> str:
+def unique_in(taken: set[str], name: str, /) -> str:
     """The name, or the first of name_1, name_2, ... that is not `taken`, which it joins."""
 
 def function_in_bytes(
@@ -150,6 +150,6 @@ def function_in_bytes(
     attributes: Callable[[dict[str, Any], Callable[[Graph], str]], bytes],
     name_of: Callable[[Graph], str],
     functions: Callable[[Definition], bytes],
-    apart: frozenset[str],
+    apart: frozenset[str], /,
 ) -> bytes:
     """A FunctionDef of these operations."""

@@ -75,7 +75,7 @@ cpdef object remembered(dict known, key, found):
     return found
 
 
-def key_of(kind, inputs, tuple outputs, dict attrs):
+def key_of(kind, inputs, tuple outputs, dict attrs, /):
     """The key of attributes of an operation: its type, the dtypes of its tensors, those that are said.
 
     None if one said may equal another and not be the same, or cannot be looked up.
@@ -95,7 +95,7 @@ def key_of(kind, inputs, tuple outputs, dict attrs):
     return tuple(parts)
 
 
-def defined_as(node, kind, inputs, tuple known):
+def defined_as(node, kind, inputs, tuple known, /):
     """An operation of (attributes, results in the signature, [these attributes in bytes or None]), as others are."""
     cdef Definition made = Definition.__new__(Definition)
     made.node = made.loop = node
@@ -370,7 +370,7 @@ cdef list _after_constants(set implied, list found, list known):
     return before
 
 
-def settled(list found, node, graph):
+def settled(list found, node, graph, /):
     """Give operations that a node is written as besides names that are no other's in the graph."""
     cdef Definition each
     for each in found:
@@ -383,7 +383,7 @@ def settled(list found, node, graph):
     return found
 
 
-def walked(graph, dict cache, dict kinds, kind_of, other, dict held):
+def walked(graph, dict cache, dict kinds, kind_of, other, dict held, /):
     """The definitions of a graph's nodes, in their order, those nodes that may have effects, and those that are states.
 
     `kinds`, which `kind_of(primitive)` fills, has a Kind for each primitive. `other(node, known)` is what a node is
@@ -426,7 +426,7 @@ def walked(graph, dict cache, dict kinds, kind_of, other, dict held):
     return found, touching, states
 
 
-def without_unused(list found, set implied, list states, list outputs):
+def without_unused(list found, set implied, list states, list outputs, /):
     """Leave out what no operation takes as it is written: constants of Python values, conditions, `states`, which
     random numbers come from, and what these alone take: placeholders of generators and constants."""
     cdef set taken = {value.node for value in outputs}, of_states = set(states)
@@ -553,7 +553,7 @@ def varint(number):
     return found.whole()
 
 
-def field(int number, bytes content not None):
+def field(int number, bytes content not None, /):
     """A field that holds bytes."""
     cdef char head[20]
     cdef Py_ssize_t size = PyBytes_GET_SIZE(content)
@@ -576,7 +576,7 @@ cdef Py_ssize_t _head(char* at, uint64_t number) noexcept:
     return n + 1
 
 
-def text_field(int number, text not None):
+def text_field(int number, text not None, /):
     """A field that holds a text."""
     return field(number, text.encode())
 
@@ -603,7 +603,7 @@ cdef bytes _part(const unsigned char* data, Py_ssize_t* at, Py_ssize_t end):
     return PyBytes_FromStringAndSize(<const char*> data + at[0] - <Py_ssize_t> size, <Py_ssize_t> size)
 
 
-def opened(bytes content not None, dict table, message, take, number):
+def opened(bytes content not None, dict table, message, take, number, /):
     """The fields of a message by their names, in which messages are `message(bytes, kind)`.
 
     `table` has by a field's number (field, 1 for a text, 2 for a message, 3 for a map of texts to messages, else 0).

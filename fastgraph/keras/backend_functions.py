@@ -24,13 +24,7 @@ from fastgraph.ops.arg_reduction import argmax as _argmax
 from fastgraph.ops.arg_reduction import argmin as _argmin
 from fastgraph.ops.comparison import logical_and, not_equal
 from fastgraph.ops.ctc_loss import ctc_loss
-from fastgraph.ops.elementwise import (
-    cast,
-    clip_by_value,
-    maximum,
-    ones_like,
-    zeros_like,
-)
+from fastgraph.ops.elementwise import cast, clip_by_value, maximum, ones_like, zeros_like
 from fastgraph.ops.exponentials import log
 from fastgraph.ops.exponentials import sqrt as _sqrt
 from fastgraph.ops.gathering import gather, where

@@ -403,9 +403,7 @@ def get(identifier: Identifier) -> Any:
 
 
 def deserialize(
-    config: str | Mapping[str, Any],
-    custom_objects: Mapping[str, Any] | None = None,
-    use_legacy_format: bool = False,
+    config: str | Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None, use_legacy_format: bool = False
 ) -> Any:
     """Return the initializer of a name or config, of either format. Raises ValueError for an unknown one."""
     return identifiers.find(config, {**_TABLE, **(custom_objects or {})}, "initializer")

@@ -10,15 +10,7 @@ import numpy as np
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.graph.control_flow import while_loop
-from fastgraph.numpy_api.promotion import (
-    all_together,
-    default_float,
-    is_inexact,
-    ops,
-    result_type,
-    tensor,
-    together,
-)
+from fastgraph.numpy_api.promotion import all_together, default_float, is_inexact, ops, result_type, tensor, together
 from fastgraph.numpy_api.tables import Function, as_int8, binary, make_weak, named, of_first, refuse, unary
 
 # Of floats.

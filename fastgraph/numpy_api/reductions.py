@@ -10,15 +10,7 @@ from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api.elementwise import isnan
-from fastgraph.numpy_api.promotion import (
-    Behavior,
-    default_float,
-    dtype_argument,
-    is_inexact,
-    ops,
-    result_type,
-    tensor,
-)
+from fastgraph.numpy_api.promotion import Behavior, default_float, dtype_argument, is_inexact, ops, result_type, tensor
 from fastgraph.numpy_api.tables import Function, as_function, make_weak, named, of_first, reduction, refuse
 
 amax = reduction("amax", "reduce_max", "reduce_any", None, keeps_bools=True, takes="out")

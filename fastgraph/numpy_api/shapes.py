@@ -450,9 +450,7 @@ def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
 
 
 diagflat = of_first(
-    "diagflat",
-    lambda v, k=0: diag(ops.reshape(v, [-1]), k),
-    "a matrix with all elements on diagonal k",
+    "diagflat", lambda v, k=0: diag(ops.reshape(v, [-1]), k), "a matrix with all elements on diagonal k"
 )
 
 

@@ -17,17 +17,7 @@ from fastgraph.core.tensor import Tensor, class_has
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import UnknownAxis, known_axis, named, not_allowed, refused
 from fastgraph.ops.deferred_calls import late
-from fastgraph.ops.families import (
-    Array,
-    Builder,
-    Node,
-    Scalar,
-    accumulator,
-    canonical_axis,
-    custom,
-    invalid,
-    public,
-)
+from fastgraph.ops.families import Array, Builder, Node, Scalar, accumulator, canonical_axis, custom, invalid, public
 from fastgraph.ops.precise_sums import is_half
 from fastgraph.ops.reduction import highest, lowest
 

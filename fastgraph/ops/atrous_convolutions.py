@@ -26,14 +26,7 @@ from fastgraph.ops.movement import reshape
 from fastgraph.ops.runtime_assertions import ensure_shape
 from fastgraph.ops.runtime_checks import checked, narrow, with_extents
 from fastgraph.ops.space_to_batch import batch_to_space, space_to_batch
-from fastgraph.ops.window_arguments import (
-    PadLike,
-    channels_first,
-    channels_last,
-    is_channels_first,
-    paddings,
-    steps,
-)
+from fastgraph.ops.window_arguments import PadLike, channels_first, channels_last, is_channels_first, paddings, steps
 
 # ---- gaps -----------------------------------------------------------------------------------------------------------
 

@@ -14,25 +14,10 @@ from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor, class_has
-from fastgraph.ops.arguments import (
-    has_dtype,
-    holds_int64,
-    known_value,
-    named,
-)
+from fastgraph.ops.arguments import has_dtype, holds_int64, known_value, named
 from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import cast
-from fastgraph.ops.families import (
-    Array,
-    Builder,
-    Node,
-    Operand,
-    custom,
-    invalid,
-    misuse,
-    public,
-    shape_text,
-)
+from fastgraph.ops.families import Array, Builder, Node, Operand, custom, invalid, misuse, public, shape_text
 
 
 @public("broadcast_static_shape")

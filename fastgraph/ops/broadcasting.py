@@ -14,11 +14,7 @@ from fastgraph.core.base.shapes import Aval, ShapeLike, broadcast_shapes
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import (
-    extents,
-    index_vector,
-    named,
-)
+from fastgraph.ops.arguments import extents, index_vector, named
 from fastgraph.ops.families import (
     Array,
     Builder,

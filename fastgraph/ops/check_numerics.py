@@ -70,11 +70,7 @@ def _found(array: Array) -> str:
     """Name the infinities and NaN there are, in words; "" if there is nothing."""
     kinds = [
         word
-        for word, mask in (
-            ("-Inf", np.isneginf(array)),
-            ("+Inf", np.isposinf(array)),
-            ("NaN", np.isnan(array)),
-        )
+        for word, mask in (("-Inf", np.isneginf(array)), ("+Inf", np.isposinf(array)), ("NaN", np.isnan(array)))
         if mask.any()
     ]
     return ", ".join(kinds[:-1]) + " and " + kinds[-1] if len(kinds) > 1 else "".join(kinds)

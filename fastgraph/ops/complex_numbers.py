@@ -28,10 +28,7 @@ def conj_p(input: Array) -> Any:
 
 
 @elementwise(
-    expr="real(input)",
-    dtypes="complex64 complex128",
-    out="real",
-    vjp=dict(input=lambda dy: complex_of(dy, _zeros(dy))),
+    expr="real(input)", dtypes="complex64 complex128", out="real", vjp=dict(input=lambda dy: complex_of(dy, _zeros(dy)))
 )
 def real_p(input: Array) -> Any:
     """Real part. c64[*s] -> f32[*s], c128[*s] -> f64[*s]."""
@@ -39,10 +36,7 @@ def real_p(input: Array) -> Any:
 
 
 @elementwise(
-    expr="imag(input)",
-    dtypes="complex64 complex128",
-    out="real",
-    vjp=dict(input=lambda dy: complex_of(_zeros(dy), dy)),
+    expr="imag(input)", dtypes="complex64 complex128", out="real", vjp=dict(input=lambda dy: complex_of(_zeros(dy), dy))
 )
 def imag_p(input: Array) -> Any:
     """Imaginary part. c64[*s] -> f32[*s], c128[*s] -> f64[*s]."""

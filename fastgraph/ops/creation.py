@@ -191,9 +191,7 @@ def _filled_or_raise(dims: tuple[int, ...]) -> tuple[int, ...]:
         check_dims(dims)
     except ValueError as error:
         raise InvalidArgumentError(
-            None,
-            None,
-            f"{{{{function_node __wrapped__Fill_device_{DEVICE}}}}} {error} [Op:Fill] name: ",
+            None, None, f"{{{{function_node __wrapped__Fill_device_{DEVICE}}}}} {error} [Op:Fill] name: "
         ) from None
     return dims
 
@@ -502,9 +500,7 @@ def _infer_eye(*, rows: int, columns: int, dtype: DType) -> Aval:
         for t in ("float32", "int32", "bool", "float16")
         for r, c in ((2, 3), (3, 3), (0, 2))
     ],
-    error_samples=lambda: [
-        misuse("Dimension -1 must be >= 0", rows=-1, columns=2, dtype=float32),
-    ],
+    error_samples=lambda: [misuse("Dimension -1 must be >= 0", rows=-1, columns=2, dtype=float32)],
 )
 def eye_p(*, rows: int, columns: int, dtype: DType) -> Any:
     """Ones on the diagonal of zeros. -> dtype[rows, columns]."""

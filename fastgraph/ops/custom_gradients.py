@@ -28,9 +28,7 @@ R = TypeVar("R")
 @overload
 def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P, R]: ...
 @overload
-def custom_gradient(
-    f: None = None,
-) -> Callable[[Callable[P, tuple[R, Callable[..., Any]]]], Callable[P, R]]: ...
+def custom_gradient(f: None = None) -> Callable[[Callable[P, tuple[R, Callable[..., Any]]]], Callable[P, R]]: ...
 def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Decorate a function that returns (its result, grad_fn) so that gradients through it are grad_fn's.
 

@@ -24,10 +24,7 @@ from fastgraph.ops.families import Array, elementwise, public
     op="RealDiv",
     expr="x / y",
     dtypes="fractional",
-    vjp=dict(
-        x=lambda dy, y: dy / conj(y),
-        y=lambda dy, x, y: dy * conj(-x / y / y),
-    ),
+    vjp=dict(x=lambda dy, y: dy / conj(y), y=lambda dy, x, y: dy * conj(-x / y / y)),
 )
 def realdiv(x: Array, y: Array) -> Any:
     """Quotient x / y of floats or complex numbers; x / 0 is inf or nan. f[*s], f[*s] -> f[*s], broadcasting."""

@@ -15,14 +15,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import ResourceExhaustedError
-from fastgraph.ops.arguments import (
-    alike,
-    as_tensor,
-    index_vector,
-    named,
-    static_int,
-    whole,
-)
+from fastgraph.ops.arguments import alike, as_tensor, index_vector, named, static_int, whole
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import cast, ones_like, zeros_like

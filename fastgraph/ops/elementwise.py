@@ -47,12 +47,7 @@ _FEW = 64
 
 
 @elementwise(
-    "add",
-    "math.add",
-    op="AddV2",
-    expr="x + y",
-    dtypes="addable string",
-    vjp=dict(x=lambda dy: dy, y=lambda dy: dy),
+    "add", "math.add", op="AddV2", expr="x + y", dtypes="addable string", vjp=dict(x=lambda dy: dy, y=lambda dy: dy)
 )
 def add(x: Array, y: Array) -> Any:
     """Sum of x and y; strings are joined. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.add.
@@ -101,14 +96,7 @@ def multiply(x: Array, y: Array) -> Any:
     return np.multiply(x, y)
 
 
-@elementwise(
-    "negative",
-    "math.negative",
-    op="Neg",
-    expr="-x",
-    dtypes="signed_complex",
-    vjp=dict(x=lambda dy: -dy),
-)
+@elementwise("negative", "math.negative", op="Neg", expr="-x", dtypes="signed_complex", vjp=dict(x=lambda dy: -dy))
 def negative(x: Array) -> Any:
     """Minus x. t[*s] -> t[*s]. Source: tf.negative."""
     return np.negative(x)

@@ -330,7 +330,7 @@ def _infer_mask(tensor: Aval, mask: Aval) -> Aval:
         for m in ([True, False], [[True, False, True], [False, False, True]], [False, False])
     ],
     error_samples=lambda: [
-        misuse(r"Shapes \(2,\) and \(3,\) are incompatible", np.ones([2, 3]), np.array([True, False, True])),
+        misuse(r"Shapes \(2,\) and \(3,\) are incompatible", np.ones([2, 3]), np.array([True, False, True]))
     ],
 )
 def mask_p(tensor: Array, mask: Array) -> Any:

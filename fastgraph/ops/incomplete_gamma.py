@@ -95,10 +95,7 @@ def _no_second_order(dy: Tensor) -> Any:
 
 @elementwise(
     expr="igamma_grad_a(a, x)",
-    vjp=dict(
-        a=lambda dy: _no_second_order(dy),
-        x=lambda dy, a, x: dy * _density(a, x) * (log(x) - digamma(a)),
-    ),
+    vjp=dict(a=lambda dy: _no_second_order(dy), x=lambda dy, a, x: dy * _density(a, x) * (log(x) - digamma(a))),
     samples=_pairs,
 )
 def igamma_grad_a(a: Array, x: Array) -> Any:

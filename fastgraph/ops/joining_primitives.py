@@ -201,7 +201,7 @@ def _lower_stack(b: Builder, node: Node) -> list[Any]:
             np.ones([2, 3]),
             np.ones([2, 4]),
             axis=0,
-        ),
+        )
     ],
 )
 def stack_p(*values: Array, axis: int) -> Any:
@@ -289,7 +289,7 @@ def _lower_unstack(b: Builder, node: Node) -> list[Any]:
     vjp=dict(value=lambda dys, outs, axis: stack_p(*_or_zeros(dys, outs), axis=axis)),
     samples=lambda: [((np.arange(6.0).reshape(2, 3),), {"num": n, "axis": a}) for n, a in ((2, 0), (3, 1), (3, -1))],
     error_samples=lambda: [
-        misuse("Input shape axis 0 must equal 3, got shape \\[2,3\\]", np.ones([2, 3]), num=3, axis=0),
+        misuse("Input shape axis 0 must equal 3, got shape \\[2,3\\]", np.ones([2, 3]), num=3, axis=0)
     ],
 )
 def unstack_p(value: Array, *, num: int, axis: int) -> Any:

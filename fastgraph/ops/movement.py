@@ -169,10 +169,7 @@ def _infer_reshape_dynamic(tensor: Aval, shape: Aval) -> Aval:
     shape_inputs=(1,),
     lower=_lower_reshape,
     vjp=dict(tensor=lambda dy, tensor_shape: reshape(dy, tensor_shape)),
-    samples=lambda: [
-        ((np.arange(6.0), np.array([2, -1])), {}),
-        ((np.arange(6.0), np.array([3, 2])), {}),
-    ],
+    samples=lambda: [((np.arange(6.0), np.array([2, -1])), {}), ((np.arange(6.0), np.array([3, 2])), {})],
 )
 def reshape_dynamic(tensor: Array, shape: Array) -> Any:
     """`reshape` to a shape that is known only at run time. t[*s], i[n] -> t[*shape]."""
@@ -355,7 +352,7 @@ def _infer_expand(input: Aval, *, axes: tuple[int, ...]) -> Aval:
         + [((np.array(True),), {"axes": (0,)})]
     ),
     error_samples=lambda: [
-        misuse("Tried to expand dim index 3 for tensor with 2 dimensions.", np.ones([2, 3]), axes=(3,)),
+        misuse("Tried to expand dim index 3 for tensor with 2 dimensions.", np.ones([2, 3]), axes=(3,))
     ],
 )
 def expand_dims_p(input: Array, *, axes: tuple[int, ...]) -> Any:

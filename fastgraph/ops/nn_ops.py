@@ -20,16 +20,7 @@ from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.division import realdiv
 from fastgraph.ops.elementwise import add, cast, maximum, minimum, multiply, select, square, zeros_like
 from fastgraph.ops.exponentials import sqrt
-from fastgraph.ops.families import (
-    Array,
-    Builder,
-    Node,
-    custom,
-    invalid,
-    misuse,
-    public,
-    shape_text,
-)
+from fastgraph.ops.families import Array, Builder, Node, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.gathering import dim, gather
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import reshape

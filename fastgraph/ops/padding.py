@@ -29,17 +29,7 @@ from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.creation import fill, range_
 from fastgraph.ops.deferred_calls import late, late_unless_known
 from fastgraph.ops.elementwise import cast, maximum, select
-from fastgraph.ops.families import (
-    Array,
-    Builder,
-    Node,
-    invalid,
-    misuse,
-    movement,
-    public,
-    shape_text,
-    validated,
-)
+from fastgraph.ops.families import Array, Builder, Node, invalid, misuse, movement, public, shape_text, validated
 from fastgraph.ops.gathering import dim, gather
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import reshape, shape

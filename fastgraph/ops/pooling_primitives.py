@@ -398,13 +398,8 @@ _MAX_DTYPES = "float16 bfloat16 float32 float64 int32 int64 uint8 int16 int8 uin
     infer=_infer,
     dtypes=_MAX_DTYPES,
     lower=_lower_max,
-    vjp=dict(
-        x=lambda dy, x, window, strides, padding: max_pool_grad_p(x, dy, **_attrs(window, strides, padding)),
-    ),
-    samples=lambda: [
-        *_samples("result", (*_FLOATS, "int32", "uint8", "int64"), (_PADDED,))(),
-        *_special(),
-    ],
+    vjp=dict(x=lambda dy, x, window, strides, padding: max_pool_grad_p(x, dy, **_attrs(window, strides, padding))),
+    samples=lambda: [*_samples("result", (*_FLOATS, "int32", "uint8", "int64"), (_PADDED,))(), *_special()],
     error_samples=lambda: [
         *_errors(),
         misuse(
@@ -469,7 +464,7 @@ def max_pool_pick_p(x: Array, g: Array, *, window: Steps, strides: Steps, paddin
     vjp=dict(
         x=lambda dy, x_shape, window, strides, padding: avg_pool_grad_p(
             residual_shape(x_shape), dy, **_attrs(window, strides, padding)
-        ),
+        )
     ),
     samples=_samples("result", _FLOATS),
     error_samples=_errors,

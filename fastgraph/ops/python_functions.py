@@ -419,11 +419,7 @@ def _eager_results(func: Callable[..., Any], inputs: Sequence[Any], specs: Seque
 
 @public("numpy_function")
 def numpy_function(
-    func: Any = None,
-    inp: Sequence[Any] | None = None,
-    Tout: Any = None,
-    stateful: bool = True,
-    name: str | None = None,
+    func: Any = None, inp: Sequence[Any] | None = None, Tout: Any = None, stateful: bool = True, name: str | None = None
 ) -> Any:
     """Results of the Python function `func` for NumPy arrays, called anew whenever a graph comes to this place.
 

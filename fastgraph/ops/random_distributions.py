@@ -210,9 +210,7 @@ def stateless_gamma(
         for t in ("float32", "float64")
         for to in _NUMBERS.split()
     ],
-    error_samples=lambda: [
-        misuse(_ENDS, _STATE, np.array([4]), np.ones(3), dtype=int32),
-    ],
+    error_samples=lambda: [misuse(_ENDS, _STATE, np.array([4]), np.ones(3), dtype=int32)],
     reason=REJECTION,
 )
 def random_poisson(state: Array, shape: Array, rate: Array, *, dtype: DType) -> Any:
@@ -265,9 +263,7 @@ def stateless_poisson(
         for t in ("float32", "float64")
         for to in _NUMBERS.split()
     ],
-    error_samples=lambda: [
-        misuse(_ENDS, _STATE, np.array([4]), np.ones(3), np.ones(3), dtype=int32),
-    ],
+    error_samples=lambda: [misuse(_ENDS, _STATE, np.array([4]), np.ones(3), np.ones(3), dtype=int32)],
     reason=REJECTION,
 )
 def random_binomial(state: Array, shape: Array, counts: Array, probs: Array, *, dtype: DType) -> Any:
@@ -366,7 +362,7 @@ def _truncated_grads(
         for t in ("float32", "float64")
     ],
     error_samples=lambda: [
-        misuse("Invalid parameters", _STATE, np.array([4]), np.array(0.0), np.array(1.0), np.array(3.0), np.array(2.0)),
+        misuse("Invalid parameters", _STATE, np.array([4]), np.array(0.0), np.array(1.0), np.array(3.0), np.array(2.0))
     ],
     reason=REJECTION,
 )

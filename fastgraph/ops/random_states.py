@@ -104,7 +104,7 @@ def _number_samples() -> list[Any]:
     step="philox.numbers",
     samples=_number_samples,
     error_samples=lambda: [
-        misuse("Dimension -1 must be >= 0", np.array([0, 0, 0]), shape=(-1,), dtype=as_dtype("uint32"), kind="bits"),
+        misuse("Dimension -1 must be >= 0", np.array([0, 0, 0]), shape=(-1,), dtype=as_dtype("uint32"), kind="bits")
     ],
 )
 def random_numbers(state: Array, *, shape: tuple[int, ...], dtype: DType, kind: str) -> Any:
@@ -153,9 +153,7 @@ def _infer_seed(seed: Aval) -> Aval:
     dtypes="index",
     step="philox.seed",
     samples=lambda: [((np.array(s).astype(t),), {}) for s in ([0, 0], [1, 2], [-5, 77]) for t in ("int32", "int64")],
-    error_samples=lambda: [
-        misuse(r"seed must have shape \[2\], not \[3\]", np.array([1, 2, 3])),
-    ],
+    error_samples=lambda: [misuse(r"seed must have shape \[2\], not \[3\]", np.array([1, 2, 3]))],
 )
 def state_of_seed(seed: Array) -> Any:
     """The state that a seed of the stateless ops stands for. i[2] -> i64[3]."""

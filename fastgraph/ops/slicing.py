@@ -17,16 +17,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, residual_shape
 from fastgraph.ops.elementwise import cast, maximum, minimum, ones_like, select
-from fastgraph.ops.families import (
-    Array,
-    Builder,
-    Node,
-    body_of,
-    misuse,
-    movement,
-    public,
-    validated,
-)
+from fastgraph.ops.families import Array, Builder, Node, body_of, misuse, movement, public, validated
 from fastgraph.ops.movement import shape, shape_of_value
 
 

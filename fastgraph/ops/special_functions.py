@@ -153,10 +153,7 @@ def lbeta(x: TensorLike, name: str | None = None) -> Any:
     "math.xdivy",
     expr="select(x == 0, x, x / y)",
     dtypes="fractional",
-    vjp=dict(
-        x=lambda dy, x, y: dy * xdivy(_there(x), y),
-        y=lambda dy, x, y: dy * xdivy(-x, y * y),
-    ),
+    vjp=dict(x=lambda dy, x, y: dy * xdivy(_there(x), y), y=lambda dy, x, y: dy * xdivy(-x, y * y)),
     domain=(0.3, 3),
 )
 def xdivy(x: Array, y: Array) -> Any:
@@ -169,10 +166,7 @@ def xdivy(x: Array, y: Array) -> Any:
     "math.xlogy",
     expr="select(x == 0, 0, x * log(y))",
     dtypes="fractional",
-    vjp=dict(
-        x=lambda dy, x, y: dy * xlogy(_there(x), y),
-        y=lambda dy, x, y: dy * xdivy(x, y),
-    ),
+    vjp=dict(x=lambda dy, x, y: dy * xlogy(_there(x), y), y=lambda dy, x, y: dy * xdivy(x, y)),
     domain=(0.3, 3),
 )
 def xlogy(x: Array, y: Array) -> Any:
@@ -186,10 +180,7 @@ def xlogy(x: Array, y: Array) -> Any:
     "math.xlog1py",
     expr="select(x == 0, x, x * log1p(y))",
     dtypes="fractional",
-    vjp=dict(
-        x=lambda dy, x, y: dy * xlog1py(_there(x), y),
-        y=lambda dy, x, y: dy * xdivy(x, y + 1),
-    ),
+    vjp=dict(x=lambda dy, x, y: dy * xlog1py(_there(x), y), y=lambda dy, x, y: dy * xdivy(x, y + 1)),
     domain=(0.3, 3),
 )
 def xlog1py(x: Array, y: Array) -> Any:

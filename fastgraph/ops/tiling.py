@@ -17,25 +17,12 @@ from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.op_errors import MAX_RANK
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
-from fastgraph.ops.arguments import (
-    as_tensor,
-    extents,
-    known_value,
-    named,
-    preferred,
-)
+from fastgraph.ops.arguments import as_tensor, extents, known_value, named, preferred
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.creation import range_
 from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import cast, maximum, minimum
-from fastgraph.ops.families import (
-    Array,
-    canonical_axis,
-    invalid,
-    misuse,
-    movement,
-    public,
-)
+from fastgraph.ops.families import Array, canonical_axis, invalid, misuse, movement, public
 from fastgraph.ops.gathering import dim, gather
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import expand_dims_p, reshape, shape, squeeze_p

@@ -85,11 +85,7 @@ def following(
 
 
 def _followed(
-    result: Any,
-    rule: Rule | None,
-    body: Callable[..., Any],
-    avals: Sequence[Aval],
-    attrs: dict[str, Any],
+    result: Any, rule: Rule | None, body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, Any]
 ) -> Any:
     several = type(result) is tuple
     results: tuple[Aval, ...] = result if several else (result,)

@@ -19,7 +19,7 @@ cdef dict _NUMBERS = {"float32": FG_F32, "float64": FG_F64, "int32": FG_I32, "in
 
 
 def rows(source not None, int64_t at, int64_t most, places not None, int64_t columns, int64_t enough, int delimiter,
-         bint quoted, bint last):
+         bint quoted, bint last, /):
     """Find where the fields of rows lie: in a block of a file from `at` on, `most` at most; of a list, each a row.
 
     places: the column of each field, i32[k], -1 of none. enough: how many fields with columns, or behind the last
@@ -77,7 +77,7 @@ cdef inline bytes _text(const uint8_t* p, int64_t n):
     return PyBytes_FromStringAndSize(<const char*> p, n) if n >= 0 else p[:~n].replace(b'""', b'"')
 
 
-def column(Slices slices not None, int64_t row, int64_t n, str kind not None, bytes missing not None, default):
+def column(Slices slices not None, int64_t row, int64_t n, str kind not None, bytes missing not None, default, /):
     """The first n fields of a column: as an array of a kind, as a list where it is "string"; and a list of those that
     are missing without a default (None), or no number that is written plainly."""
     cdef const uint8_t* no = <const uint8_t*> PyBytes_AS_STRING(missing)
@@ -116,7 +116,7 @@ def column(Slices slices not None, int64_t row, int64_t n, str kind not None, by
     return values, odd
 
 
-def field(Slices slices not None, int64_t row, int64_t i):
+def field(Slices slices not None, int64_t row, int64_t i, /):
     """One field, as bytes."""
     if not (0 <= i < slices.n and 0 <= row < slices.rows):
         raise IndexError("there are fewer fields")

@@ -54,7 +54,7 @@ cdef class Slices:
         free(self.at)
 
 
-def located(list messages, list keys, int field):
+def located(list messages, list keys, int field, /):
     """The features of these keys in the maps in field `field` of messages: (Slices, a row for each key; -1), or where
     the first message is that is none: (None, its index)."""
     cdef int64_t n = len(messages), k = len(keys), i, mask = 1
@@ -90,7 +90,7 @@ cdef char* _memory(array, Py_buffer* view) except NULL:
     return <char*> view.buf
 
 
-def counted(Slices slices not None, int64_t row, int kind):
+def counted(Slices slices not None, int64_t row, int kind, /):
     """Count the values of `kind` of each feature of a row, i64[n]: -1 of one that is not there, -2 of bytes that are
     none, -3 - k of one of kind k."""
     counts = np.empty(slices.n, np.int64)
@@ -105,7 +105,7 @@ def counted(Slices slices not None, int64_t row, int kind):
     return counts
 
 
-def filled(Slices slices not None, int64_t row, int kind, int64_t total):
+def filled(Slices slices not None, int64_t row, int kind, int64_t total, /):
     """The values of all features of a row that `counted` has counted, `total` in all, one after the other: an array,
     of bytes a list. Raises ValueError for a number that is none."""
     cdef Py_buffer view
@@ -137,7 +137,7 @@ def filled(Slices slices not None, int64_t row, int kind, int64_t total):
     return values
 
 
-def fixed(Slices slices not None, int64_t row, int kind, int64_t size):
+def fixed(Slices slices not None, int64_t row, int kind, int64_t size, /):
     """The values of all features of a row, as `filled` gives them, if each has just `size` of `kind`; else None."""
     cdef const uint8_t* begin
     cdef int64_t i
@@ -168,7 +168,7 @@ def fixed(Slices slices not None, int64_t row, int kind, int64_t size):
     return [PyBytes_FromStringAndSize(<const char*> parts.at[i].p, parts.at[i].n) for i in range(slices.n * size)]
 
 
-def members(Slices slices not None, int64_t row):
+def members(Slices slices not None, int64_t row, /):
     """The Features of each FeatureList of a row: how many, i64[n] (-1 of one that is not there, -2 of bytes that are
     none), and where, one row."""
     counts = np.empty(slices.n, np.int64)
@@ -188,7 +188,7 @@ def members(Slices slices not None, int64_t row):
     return counts, found
 
 
-def records(bytes block not None, int64_t at, int64_t limit):
+def records(bytes block not None, int64_t at, int64_t limit, /):
     """The whole records of a block of a file, from `at` on, `limit` at most: (a list of bytes, where the next one
     begins, how many bytes this needs; 0: unknown, -1: its head, -2: its content has another checksum)."""
     cdef list found = []
@@ -220,7 +220,7 @@ def records(bytes block not None, int64_t at, int64_t limit):
     return found, at, need
 
 
-def checksums(bytes block not None, int64_t at, int64_t n, int64_t size, int64_t stride):
+def checksums(bytes block not None, int64_t at, int64_t n, int64_t size, int64_t stride, /):
     """The masked CRC-32C of n pieces of a block, each of `size` bytes, `stride` apart from `at` on. u32[n]."""
     cdef int64_t i
     cdef Py_buffer view

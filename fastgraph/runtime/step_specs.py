@@ -87,11 +87,7 @@ class StepSpecs(Placement):
         return earlier.with_fields(sized)
 
     def _step(self, new: int, step: Step) -> StepSpec:
-        common: dict[str, Any] = {
-            "copies": tuple(self.copies.get(new, ())),
-            "name": step.name,
-            "source": step,
-        }
+        common: dict[str, Any] = {"copies": tuple(self.copies.get(new, ())), "name": step.name, "source": step}
         if isinstance(step, KernelStep):
             if self._by_bodies(step):
                 return self._looked(step, common)

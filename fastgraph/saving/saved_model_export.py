@@ -41,11 +41,7 @@ from fastgraph.graphdef.node_definitions import definitions
 from fastgraph.graphdef.op_table import Dims
 from fastgraph.graphdef.wire_format import parsed, sealed_message, serialized
 from fastgraph.saving.object_graph import variable_of
-from fastgraph.saving.saved_model_files import (
-    INIT_OP_SIGNATURE,
-    MAIN_OPS,
-    PREDICT_METHOD_NAME,
-)
+from fastgraph.saving.saved_model_files import INIT_OP_SIGNATURE, MAIN_OPS, PREDICT_METHOD_NAME
 from fastgraph.saving.saved_model_functions import RestoredConcreteFunction
 from fastgraph.saving.saved_model_gradients import Stated, captured_name, has_one, stated_gradients
 from fastgraph.saving.saved_model_graph import Constant, SavedGraph, TableFunction, is_dataset, table_of
@@ -261,12 +257,7 @@ def _function(
 
 def node(name: str, op: str, inputs: Sequence[str], **attrs: Any) -> Message:
     """Return a NodeDef."""
-    return NodeDef(
-        name=name,
-        op=op,
-        input=list(inputs),
-        attr={key: attr_value(each) for key, each in attrs.items()},
-    )
+    return NodeDef(name=name, op=op, input=list(inputs), attr={key: attr_value(each) for key, each in attrs.items()})
 
 
 # ---- The graph around the functions ---------------------------------------------------------------------------------

@@ -120,7 +120,7 @@ cdef class Recording:
         return results[:self.n_outputs]
 
 
-def followed(list tapes, tuple candidates, list operands):
+def followed(list tapes, tuple candidates, list operands, /):
     """Return the candidates (numbers of operands) that tapes follow, and whether a gradient may be differentiated.
 
     Only where it may do the residuals count as outputs of the record.

@@ -335,10 +335,7 @@ def write(
 
     data: list[Any] = []
     return written(
-        step,
-        inputs,
-        lambda array, name, about: value_message(name.item(), array, data[0].dtype, about.item()),
-        name,
+        step, inputs, lambda array, name, about: value_message(name.item(), array, data[0].dtype, about.item()), name
     )
 
 

@@ -178,12 +178,7 @@ if importlib.util.find_spec("absl") is not None:
     _Base = importlib.import_module("absl.testing.absltest").TestCase
 
 
-@without(
-    {
-        "assertProtoEquals": "assertProtoEqualsVersion",
-        "evaluate": "evaluate_if_both_tensors",
-    }
-)
+@without({"assertProtoEquals": "assertProtoEqualsVersion", "evaluate": "evaluate_if_both_tensors"})
 class TestCase(_Base):  # type: ignore[misc]
     """A unittest.TestCase whose asserts take tensors, arrays and structures of them.
 

@@ -12,7 +12,6 @@ import pytest
 
 import fastgraph as tf
 from fastgraph import errors
-from fastgraph.core.base import flags
 from fastgraph.data import handles
 from tests.graph_names import ops_in
 
@@ -20,11 +19,7 @@ Dataset = tf.data.Dataset
 SCALAR = tf.TensorSpec((), tf.int64)
 
 
-@pytest.fixture(params=["first", "last"], autouse=True)
-def _tier(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Interpreted graphs and compiled plans."""
-    with flags.override(tier=request.param):
-        yield
+pytestmark = pytest.mark.usefixtures("tier")
 
 
 def zero() -> Any:

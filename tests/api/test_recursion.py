@@ -22,13 +22,6 @@ from fastgraph.staging import trace_cache
 SCALAR = tf.TensorSpec((), tf.int32)
 
 
-@pytest.fixture(params=["first", "last"])
-def tier(request: pytest.FixtureRequest) -> Any:
-    """Interpreted, and compiled."""
-    with flags.override(tier=request.param):
-        yield request.param
-
-
 def fibonacci(n: int) -> int:
     return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
 

@@ -10,14 +10,6 @@ import pytest
 
 import fastgraph as tf
 from fastgraph import errors
-from fastgraph.core.base import flags
-
-
-@pytest.fixture(params=["first", "last"])
-def tier(request: pytest.FixtureRequest) -> Any:
-    """Interpreted, and compiled."""
-    with flags.override(tier=request.param):
-        yield request.param
 
 
 def power() -> Any:

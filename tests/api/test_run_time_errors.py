@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fastgraph as fg
-from fastgraph.core.base import flags
 
-
-@pytest.fixture(params=["first", "last"], autouse=True)
-def tier(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The interpreter and the kernels say the same."""
-    with flags.override(tier=request.param):
-        yield
+pytestmark = pytest.mark.usefixtures("tier")
 
 
 def line_of(mark: str) -> int:

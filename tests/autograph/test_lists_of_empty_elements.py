@@ -9,13 +9,8 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph.core.base import flags
 
-
-@pytest.fixture(autouse=True, params=["first", "last"])
-def tier(request: Any) -> Any:
-    with flags.override(tier=request.param):
-        yield request.param
+pytestmark = pytest.mark.usefixtures("tier")
 
 
 def under_if(value: Any, n: Any) -> Any:

@@ -11,11 +11,7 @@ import fastgraph as fg
 from fastgraph.core.base import flags
 from fastgraph.runtime import plan as specs
 
-
-@pytest.fixture(autouse=True, params=["first", "last"])
-def tier(request: Any) -> Any:
-    with flags.override(tier=request.param):
-        yield request.param
+pytestmark = pytest.mark.usefixtures("tier")
 
 
 @fg.function

@@ -9,16 +9,12 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph.core.base import flags
 
 NUMBERS = tf.constant([[3, 1, 2, 1], [0, 0, 3, 3], [2, 2, 1, 3]])
 WORDS = tf.constant([[b"one word here", b"two words here"], [b"three words here", b"four words here"]])
 
 
-@pytest.fixture(params=["first", "last"], autouse=True)
-def tier(request: pytest.FixtureRequest) -> Any:
-    with flags.override(tier=request.param):
-        yield
+pytestmark = pytest.mark.usefixtures("tier")
 
 
 def agree(function: Any, *args: Any) -> None:

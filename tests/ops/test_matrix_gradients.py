@@ -14,21 +14,9 @@ import pytest
 import fastgraph as fg
 from fastgraph import linalg
 from fastgraph.core.base import flags
+from tests.ops.test_decompositions import dominant, number
 
 Maker = Callable[[Any], Any]
-
-
-def number(random: Any, shape: Any, dtype: str) -> Any:
-    x = random.standard_normal(shape)
-    return (x + 1j * random.standard_normal(shape) if np.dtype(dtype).kind == "c" else x).astype(dtype)
-
-
-def dominant(random: Any, shape: Any, dtype: str) -> Any:
-    """Well-conditioned matrices: strong diagonals."""
-    x = number(random, shape, dtype) / 2
-    i = np.arange(min(shape[-2:]))
-    x[..., i, i] += 3 + i
-    return x
 
 
 def turned(x: Any) -> Any:

@@ -55,13 +55,13 @@ def compare(cases: list[Case], python: str) -> Comparison:
 def report(made: Comparison) -> str:
     """The report, as Markdown."""
     names = {case.name for case in made.cases}
-    differing: dict[str, Counter[str]] = defaultdict(Counter)
+    differing: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     example: dict[tuple[str, str], str] = {}
     for case, text, why in made.differences:
         kind = "gradient" if "gradient" in text.split(":")[0] else text.split(":")[0]
-        row = f"{kind}: {why or 'not explained: ' + text[:150]}".replace("|", "\\|").replace("\n", " ")
-        differing[case.name][row] += 1
-        example.setdefault((case.name, row), str(case).replace("|", "\\|"))
+        row = kind, (why or "not explained: " + text[:150]).replace("|", "\\|").replace("\n", " ")
+        differing[row][case.name] += 1
+        example.setdefault(row, str(case).replace("|", "\\|"))
     values = sum("values" in a and "values" in b for a, b in made.results)
     errors = sum("error" in a and "error" in b for a, b in made.results)
     first = sum("first" in a and "first" in b for a, b in made.results)
@@ -76,7 +76,7 @@ def report(made: Comparison) -> str:
         f"- names compared: {len(names)} of {len(op_functions())}",
         f"- cases: {len(made.cases)}; both give values in {values}, both an error in {errors}; gradients of first order "
         f"in {first}, of second order in {second}",
-        f"- cases that differ: {len(made.differences)}, of {len(differing)} names; "
+        f"- cases that differ: {len(made.differences)}, of {len(set().union(*differing.values()))} names; "
         f"without a reason: {len(made.unexplained)}",
         "",
         "Compared are values (float64 to 1e-10 of the largest, float32 to 2e-5, half precision to a few units in the last",
@@ -85,11 +85,12 @@ def report(made: Comparison) -> str:
         "",
         "## Names that differ",
         "",
-        "| name | cases | where and why | such a case |",
-        "|---|---|---|---|",
+        "| cases | in what | why | names | such a case |",
+        "|---|---|---|---|---|",
     ]
-    for name, rows in sorted(differing.items()):
-        lines += [f"| {name} | {n} | {row} | `{example[name, row]}` |" for row, n in sorted(rows.items())]
+    for row, counts in sorted(differing.items()):
+        listed = ", ".join(sorted(counts))
+        lines.append(f"| {counts.total()} | {row[0]} | {row[1]} | {listed} | `{example[row]}` |")
     lines += ["", "## Names not compared", "", "| name | why |", "|---|---|"]
     lines += [f"| {name} | {NOT_COMPARED.get(name, 'no call is drawn')} |" for name in absent] or ["| none | |"]
     return "\n".join(lines) + "\n"

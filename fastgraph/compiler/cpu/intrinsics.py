@@ -20,12 +20,7 @@ from numba.core import cgutils, types
 from numba.core.typing.templates import AbstractTemplate, infer, infer_global
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-from fastgraph.compiler.cpu import (
-    complex_arithmetic,
-    gamma_variates,
-    register_block_intrinsics,
-    transpose_intrinsics,
-)
+from fastgraph.compiler.cpu import complex_arithmetic, gamma_variates, register_block_intrinsics, transpose_intrinsics
 from fastgraph.compiler.cpu.llvm_lanes import ComplexLane, Lane
 from fastgraph.compiler.cpu.target import host
 from fastgraph.compiler.vecmath import functions

@@ -277,11 +277,7 @@ COMPARISONS: dict[str, Callable[..., Lane]] = {
     "eq": lambda a, b: a.equals(b),
     "ne": lambda a, b: a.differs(b),
 }
-LOGIC: dict[str, Callable[..., Lane]] = {
-    "and": lambda a, b: a & b,
-    "or": lambda a, b: a | b,
-    "xor": lambda a, b: a ^ b,
-}
+LOGIC: dict[str, Callable[..., Lane]] = {"and": lambda a, b: a & b, "or": lambda a, b: a | b, "xor": lambda a, b: a ^ b}
 FLOAT_FUNCTIONS: dict[str, Callable[[Lane], Lane]] = {
     "exp": exp,
     "expm1": expm1,

@@ -98,10 +98,7 @@ def _few_in_float32(x: Lane) -> Reduced:
 
 
 def _by_turns(
-    name: str,
-    x: Lane,
-    of: Callable[[Lane, Reduced], Lane],
-    cut: Callable[[tuple[Lane, Lane]], Reduced] = _rounded,
+    name: str, x: Lane, of: Callable[[Lane, Reduced], Lane], cut: Callable[[tuple[Lane, Lane]], Reduced] = _rounded
 ) -> Lane:
     """of(x, its quarter and the rest): found the short way where x is small, which it nearly always is."""
     far = lambda x: of(x, cut(_quarter_turns(x)))

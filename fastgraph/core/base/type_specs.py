@@ -235,12 +235,7 @@ def _own_spec(leaf: object) -> TypeSpec | None:
     return spec if isinstance(spec, TypeSpec) and spec._is_composite and not hasattr(leaf, "__fg_unify__") else None
 
 
-@without(
-    {
-        "tf.type_spec_from_value": "from_value",
-        "most_specific_compatible_type": "most_specific_compatible_shape",
-    }
-)
+@without({"tf.type_spec_from_value": "from_value", "most_specific_compatible_type": "most_specific_compatible_shape"})
 class NoneTensorSpec(TypeSpec):
     """The spec of None where tensors are told by specs: it has no parts. Source: tf.NoneTensorSpec."""
 

@@ -105,7 +105,7 @@ def combine(str how not None, cnp.ndarray rows not None, cnp.ndarray ids not Non
     return True
 
 
-def jpeg_colors(cnp.ndarray pixels not None, int across, int down) -> None:
+def jpeg_colors(cnp.ndarray pixels not None, int across, int down, /) -> None:
     """Write over Y, Cb, Cr, of which the latter repeat across and down, what libjpeg shows: interpolated. u8[h, w, 3].
 
     across, down: 1 or 2, not both 1. Raises: ValueError for other arrays and numbers.
@@ -172,7 +172,7 @@ cdef void _greatest_rows(void* context, int64_t first, int64_t last) noexcept no
     c.loop(c.x + first * c.n * c.item, c.place + first * c.k, &room[0], last - first, c.n, c.k)
 
 
-def greatest(cnp.ndarray x not None, int64_t k):
+def greatest(cnp.ndarray x not None, int64_t k, /):
     """The places of the k greatest of each row, falling, the first of equals first; None where a sort must find them.
 
     t[*s, n] -> i32[*s, k]; k from 1 to n.
@@ -207,7 +207,7 @@ def greatest(cnp.ndarray x not None, int64_t k):
     return places
 
 
-def suppressed(cnp.ndarray boxes not None, int64_t most, float above) -> cnp.ndarray:
+def suppressed(cnp.ndarray boxes not None, int64_t most, float above, /) -> cnp.ndarray:
     """The rows of boxes, the best first, that have no more than `above` in common with one before. f32[n, 4] -> i32[k].
 
     Raises: ValueError for other arrays.
@@ -250,7 +250,7 @@ def converted(cnp.ndarray x not None) -> np.ndarray:
 
 
 def aligned(cnp.ndarray sure not None, cnp.ndarray lengths not None, cnp.ndarray states not None,
-            cnp.ndarray skips not None, cnp.ndarray ends not None, double never, cnp.ndarray gradient not None):
+            cnp.ndarray skips not None, cnp.ndarray ends not None, double never, cnp.ndarray gradient not None, /):
     """The logarithm of each sample's probability of going through its states in so many frames; the states' shares of
     each frame are taken from `gradient`, which holds the probabilities.
 
@@ -297,7 +297,7 @@ cdef enum:
 fg_crc_begin()
 
 
-def crc32c(content, uint32_t crc=0) -> int:
+def crc32c(content, uint32_t crc=0, /) -> int:
     """The CRC-32C of bytes that follow those of which `crc` is the checksum."""
     cdef Py_buffer view
     PyObject_GetBuffer(content, &view, PyBUF_SIMPLE)
@@ -312,12 +312,12 @@ def crc32c(content, uint32_t crc=0) -> int:
     return crc
 
 
-def joined_crc(uint32_t first, uint32_t second, int64_t n) -> int:
+def joined_crc(uint32_t first, uint32_t second, int64_t n, /) -> int:
     """The CRC-32C of bytes and n more by the checksum of each."""
     return fg_crc_joined(first, second, n)
 
 
-def crc32c_of_file(int file, int64_t at, int64_t n, memory, int64_t piece, bint checked) -> int:
+def crc32c_of_file(int file, int64_t at, int64_t n, memory, int64_t piece, bint checked, /) -> int:
     """The CRC-32C of n bytes of a file that are read into memory, each piece over the last where it holds fewer.
 
     0 unless `checked`. Raises EOFError if they are not there, OSError as reading does.

@@ -125,7 +125,7 @@ def _know(package: str) -> None:
     _places.add(package)
 
 
-def _libraries_beside(package: str, name: str) -> list[str]:
+def _libraries_beside(package: str, name: str, /) -> list[str]:
     """The libraries that a package's wheel brings, of a name with wildcards."""
     spec = importlib.util.find_spec(package)
     places = (spec.submodule_search_locations if spec is not None else None) or ()

@@ -25,10 +25,7 @@ CLONED = ("float32", "float64", "int32", "int64")
 #: by vectors of its own, and has vector loops for these functions: from there NumPy's own loop is called.
 SMALL = 4096
 LIMITS = {"pow_float32": 256, "sin_float32": 512, "cos_float32": 512, "tan_float32": 256}
-UFUNCS = {
-    "pow_float32": ("power", "fff"),
-    **{f"{each}_float32": (each, "ff") for each in ("sin", "cos", "tan")},
-}
+UFUNCS = {"pow_float32": ("power", "fff"), **{f"{each}_float32": (each, "ff") for each in ("sin", "cos", "tan")}}
 FAR = """static fg_numpy_loop fg_numpy_{name};
 static int fg_far_{name}(char **operands, const int64_t *steps, char *result, int64_t n) {{
   char *args[] = {{{pointers}, result}};
@@ -81,6 +78,9 @@ CHOOSER = """static int {loop}(char **operands, const int64_t *steps, char *resu
 }}"""
 #: Ops that another one's loop serves, which takes the operands the other way round.
 TURNED = {"greater": "less", "greater_equal": "less_equal"}
+#: Ops whose operands may change places: a number is their second one then. (Of floats these two tell zeros apart.)
+SYMMETRIC = {"add", "multiply", "squared_difference", "equal", "not_equal", "bitwise_and", "bitwise_or", "bitwise_xor"}
+SYMMETRIC_INTEGERS = {"minimum", "maximum"}
 TURN = """static int {name}(char **operands, const int64_t *steps, char *result, int64_t n) {{
   return {other}((char *[]){{operands[1], operands[0]}}, (int64_t[]){{steps[1], steps[0]}}, result, n);
 }}"""
@@ -230,7 +230,14 @@ def loop_lines(
         f"{head}(char **operands, const int64_t *steps, char *result, int64_t n) {{",
         f"  {result} *restrict r = ({result} *)result;",
     ]
-    lines += [f"  const {ctype} *restrict p{i} = (const {ctype} *)operands[{i}];" for i in range(len(op.inputs))]
+    symmetric = op.name in SYMMETRIC or (op.name in SYMMETRIC_INTEGERS and dtype not in ("float32", "float64"))
+    places = ("turned", "1 - turned") if symmetric else ("0", "1")
+    if symmetric:
+        lines.append("  const int turned = steps[0] == 0;")
+        single = (1,)
+    lines += [
+        f"  const {ctype} *restrict p{i} = (const {ctype} *)operands[{places[i]}];" for i in range(len(op.inputs))
+    ]
     if check is not None:
         loads = " ".join(f"{ctype} {x} = p{i}[k * steps[{i}]]; (void){x};" for i, x in enumerate(op.inputs))
         lines.append(f"  for (int64_t k = 0; k < n; k++) {{ {loads} if (!{check}) return 1; }}")
@@ -242,7 +249,7 @@ def loop_lines(
     else:
         x, y = op.inputs
         lines += [
-            f"  if (steps[{i}] == 0) {{ {ctype} {op.inputs[i]} = *p{i}; for (int64_t k = 0; k < n; k++) "
+            f"  if (steps[{places[i]}] == 0) {{ {ctype} {op.inputs[i]} = *p{i}; for (int64_t k = 0; k < n; k++) "
             f"{{ {ctype} {op.inputs[1 - i]} = p{1 - i}[k]; r[k] = {element}; }} return 0; }}"
             for i in single
         ]

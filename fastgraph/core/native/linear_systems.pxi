@@ -61,7 +61,7 @@ def factored(cnp.ndarray a not None):
     return out if bad < 0 else None
 
 
-def solved(cnp.ndarray a not None, cnp.ndarray x not None, bint turned) -> bool:
+def solved(cnp.ndarray a not None, cnp.ndarray x not None, bint turned, /) -> bool:
     """Make x what solves a x' = x, or a's transpose; False, and x spoilt, where LAPACK must. f[p, n, n], f[p, n, k].
 
     Raises: ZeroDivisionError, and x is spoilt, where a pivot is 0.
@@ -98,7 +98,7 @@ def solved(cnp.ndarray a not None, cnp.ndarray x not None, bint turned) -> bool:
     return bad < 0
 
 
-def substituted(cnp.ndarray a not None, cnp.ndarray x not None, bint lower, bint turned) -> bool:
+def substituted(cnp.ndarray a not None, cnp.ndarray x not None, bint lower, bint turned, /) -> bool:
     """Make x what solves a x' = x for triangular a, or its transpose; False where BLAS must. f[p, n, n], f[p, n, k]."""
     if not _are_small(a, x, MODERATE if _bits else SMALL) or not cnp.PyArray_ISWRITEABLE(x):
         return False

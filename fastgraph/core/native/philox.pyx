@@ -49,7 +49,7 @@ cdef State _state(object state) except *:
     return found
 
 
-def words(state, Py_ssize_t n):
+def words(state, Py_ssize_t n, /):
     """n words. i64[3] -> u32[n]."""
     cdef State s = _state(state)
     cdef cnp.ndarray out = np.empty(n, np.uint32)
@@ -59,7 +59,7 @@ def words(state, Py_ssize_t n):
     return out
 
 
-def shuffled(keys, Py_ssize_t size, state):
+def shuffled(keys, Py_ssize_t size, state, /):
     """The keys in the order in which a buffer of `size` gives them at random, one word for each. i64[n] -> i64[n]."""
     cdef cnp.ndarray given = np.ascontiguousarray(keys, np.int64)
     cdef Py_ssize_t n = given.size, room = min(max(size, 1), max(n, 1)), begin = 0, held = 0, taken = 0, i, chosen
@@ -82,7 +82,7 @@ def shuffled(keys, Py_ssize_t size, state):
     return out
 
 
-def units(state, Py_ssize_t n, str dtype):
+def units(state, Py_ssize_t n, str dtype, /):
     """n numbers in [0, 1) of a float dtype; those of bfloat16 as their bits. i64[3] -> dtype[n]."""
     cdef State s = _state(state)
     cdef bint brain = dtype == "bfloat16"
@@ -99,7 +99,7 @@ def units(state, Py_ssize_t n, str dtype):
     return out
 
 
-def normals(state, Py_ssize_t n, bint wide, bint truncated=False):
+def normals(state, Py_ssize_t n, bint wide, bint truncated=False, /):
     """n numbers of the standard normal distribution; if truncated, those below 2 in size. i64[3] -> f32 or f64[n]."""
     cdef State s = _state(state)
     cdef cnp.ndarray out = np.empty(n, np.float64 if wide else np.float32)
@@ -122,7 +122,7 @@ cdef enum:
 cdef dict _distributions = {"gamma": GAMMA, "poisson": POISSON, "binomial": BINOMIAL}
 
 
-def drawn(str distribution, state, parameters, Py_ssize_t samples):
+def drawn(str distribution, state, parameters, Py_ssize_t samples, /):
     """`samples` numbers of each of n distributions, whose parameters are rows. i64[3], f64[k, n] -> f64[samples, n].
 
     "gamma": alpha; "poisson": the rate, the largest number; "binomial": the count, the probability.
@@ -146,7 +146,7 @@ def drawn(str distribution, state, parameters, Py_ssize_t samples):
     return out
 
 
-def normals_between(state, parameters, Py_ssize_t samples, int bits):
+def normals_between(state, parameters, Py_ssize_t samples, int bits, /):
     """`samples` normal numbers for each of n means, deviations, lowest and highest numbers, all of a float dtype of so
     many bits, from one stream. i64[3], f64[4, n] -> f64[samples, n].
     """
@@ -163,7 +163,7 @@ def normals_between(state, parameters, Py_ssize_t samples, int bits):
     return out
 
 
-def gamma_slope(alpha, x):
+def gamma_slope(alpha, x, /):
     """Slope of numbers drawn from gamma distributions along alpha. f64[n], f64[n] -> f64[n]."""
     cdef Py_ssize_t n = x.size, i
     cdef cnp.ndarray shapes = np.ascontiguousarray(np.broadcast_to(alpha, n), np.float64)
@@ -177,7 +177,7 @@ def gamma_slope(alpha, x):
     return out
 
 
-def permuted(state, Py_ssize_t n):
+def permuted(state, Py_ssize_t n, /):
     """0 ... n - 1 in random order, by exchanging each with one that follows or itself. i64[3] -> i64[n]."""
     cdef State s = _state(state)
     cdef cnp.ndarray out = np.arange(n, dtype=np.int64)
@@ -193,7 +193,7 @@ def permuted(state, Py_ssize_t n):
     return out
 
 
-def shuffled_index(uint64_t index, tuple seed, int rounds, uint64_t last):
+def shuffled_index(uint64_t index, tuple seed, int rounds, uint64_t last, /):
     """Place of `index` in the permutation of 0 ... last that a seed of three numbers says."""
     cdef uint32_t[3] word = [seed[0], seed[1], seed[2]]
     with nogil:
@@ -201,7 +201,7 @@ def shuffled_index(uint64_t index, tuple seed, int rounds, uint64_t last):
     return index
 
 
-def scrambled(int64_t first, int64_t second):
+def scrambled(int64_t first, int64_t second, /):
     """The state that a seed of two numbers stands for. -> i64[3]."""
     # The seed is the counter of a block under a fixed key; its first two words are the key, the others the counter's
     # high half.

@@ -8,7 +8,7 @@ for _power in range(64):
     DIGIT[CODE[_power]] = _power
 
 
-def to_base64(cnp.ndarray words not None, bint pad) -> list:
+def to_base64(cnp.ndarray words not None, bint pad, /) -> list:
     """Each string in base64 for web addresses, filled up to fours or not. string[n] -> n strings."""
     cdef PyObject** items = _strings_of(words)
     cdef const uint8_t* p
@@ -84,7 +84,7 @@ def from_base64(cnp.ndarray words not None) -> list:
     return made
 
 
-def raw(cnp.ndarray words not None, int64_t size) -> np.ndarray:
+def raw(cnp.ndarray words not None, int64_t size, /) -> np.ndarray:
     """The bytes of strings, each cut or filled up with zeros to so many. string[n] -> u8[n, size]."""
     cdef PyObject** items = _strings_of(words)
     cdef int64_t i, k, n, count = cnp.PyArray_SIZE(words)
@@ -99,7 +99,7 @@ def raw(cnp.ndarray words not None, int64_t size) -> np.ndarray:
     return found
 
 
-def pieces(bytes text not None, cnp.ndarray ends not None) -> list:
+def pieces(bytes text not None, cnp.ndarray ends not None, /) -> list:
     """A text in pieces that end there. bytes, i64[n] -> n strings. Raises: ValueError for other ends."""
     cdef int64_t i, at = 0, n = len(text)
     cdef const char* p = PyBytes_AS_STRING(text)
@@ -116,7 +116,7 @@ def pieces(bytes text not None, cnp.ndarray ends not None) -> list:
 
 
 def windows(cnp.ndarray words not None, cnp.ndarray splits not None, tuple widths not None, bytes between not None,
-            bytes left not None, bytes right not None, int64_t pads, bint short) -> tuple:
+            bytes left not None, bytes right not None, int64_t pads, bint short, /) -> tuple:
     """Neighbours of each row joined, windows of the first width first, and where each row's end: string[n], i64[r + 1].
 
     Before and behind a row are at most `pads` times `left` and `right`, one less than the width where pads is below 0.

@@ -28,7 +28,7 @@ cdef PyObject** _strings_of(cnp.ndarray words) except? NULL:
     return items
 
 
-def fingerprints(cnp.ndarray words not None, int kind=FARM, uint64_t first=0, uint64_t second=0) -> np.ndarray:
+def fingerprints(cnp.ndarray words not None, int kind=FARM, uint64_t first=0, uint64_t second=0, /) -> np.ndarray:
     """FarmHash's fingerprints (0), SipHash's by two words of key (1), Murmur's by a seed (2). string[*s] -> u64[*s]."""
     cdef PyObject** items = _strings_of(words)
     cdef cnp.ndarray found = np.empty((<object>words).shape, np.uint64)
@@ -157,7 +157,9 @@ def split(cnp.ndarray words not None, bytes between not None) -> tuple:
     return places(counts), parts.whole(), counts
 
 
-def joined(cnp.ndarray words not None, cnp.ndarray numbers not None, int64_t n, bytes between not None) -> np.ndarray:
+def joined(
+    cnp.ndarray words not None, cnp.ndarray numbers not None, int64_t n, bytes between not None, /
+) -> np.ndarray:
     """Strings with the same number from 0 to n - 1, one after the other with what is between. string[m], i64[m] ->
     string[n]. Raises: IndexError for another number."""
     cdef PyObject** items = _strings_of(words)
@@ -218,7 +220,7 @@ def places(cnp.ndarray counts not None) -> np.ndarray:
     return found
 
 
-def cut(cnp.ndarray words not None, int64_t pos, int64_t most) -> np.ndarray | None:
+def cut(cnp.ndarray words not None, int64_t pos, int64_t most, /) -> np.ndarray | None:
     """Return at most so many bytes of strings from a place on; None if one ends before it. string[*s] -> string[n]."""
     cdef PyObject** items = _strings_of(words)
     cdef int64_t i, n
@@ -231,7 +233,7 @@ def cut(cnp.ndarray words not None, int64_t pos, int64_t most) -> np.ndarray | N
     return objects(parts)
 
 
-def printed(cnp.ndarray x not None, str letter not None, int precision) -> list:
+def printed(cnp.ndarray x not None, str letter not None, int precision, /) -> list:
     """Numbers as printf writes them ("f", "e", "g"; "d") in any locale. f64[n], i64[n], u64[n] -> n strings."""
     cdef int64_t i, whole
     cdef uint64_t left
@@ -268,7 +270,7 @@ def printed(cnp.ndarray x not None, str letter not None, int precision) -> list:
     return parts
 
 
-def lengths(cnp.ndarray words not None, bint characters) -> np.ndarray:
+def lengths(cnp.ndarray words not None, bint characters, /) -> np.ndarray:
     """The bytes of each string, or its characters of UTF-8: the bytes with which one begins. string[*s] -> i32[*s]."""
     cdef PyObject** items = _strings_of(words)
     cdef cnp.ndarray found = np.empty((<object>words).shape, np.int32)
@@ -287,7 +289,7 @@ def lengths(cnp.ndarray words not None, bint characters) -> np.ndarray:
     return found
 
 
-def numbers(cnp.ndarray words not None, bint real) -> np.ndarray | None:
+def numbers(cnp.ndarray words not None, bint real, /) -> np.ndarray | None:
     """The number that each string says; None if one is not written as C writes numbers. string[*s] -> f64[*s], i64[*s].
 
     Of whole numbers at most 16 digits are read.
@@ -337,7 +339,7 @@ def numbers(cnp.ndarray words not None, bint real) -> np.ndarray | None:
     return found
 
 
-def edits(cnp.ndarray a not None, cnp.ndarray b not None, cnp.ndarray ends not None) -> np.ndarray:
+def edits(cnp.ndarray a not None, cnp.ndarray b not None, cnp.ndarray ends not None, /) -> np.ndarray:
     """Count the insertions, deletions and exchanges that make each row of a one of b, which end there.
 
     i64[n], i64[m], i64[2, r] -> i64[r].

@@ -116,10 +116,7 @@ class GradientTape(Tape):
                 raise RuntimeError("GradientTape.watch was called before the tape began to record: enter its context")
             if not is_trainable(item.dtype):
                 _log_few(
-                    "watch",
-                    5,
-                    "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r",
-                    item.dtype,
+                    "watch", 5, "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r", item.dtype
                 )
             self.watch_one(item)
 

@@ -159,13 +159,7 @@ class IndexedSlicesSpec(TypeSpec):
         return IndexedSlices
 
     def _serialize(self) -> tuple[Any, ...]:
-        return (
-            self._shape,
-            self._values_dtype,
-            self._indices_dtype,
-            self._dense_shape_dtype,
-            self._indices_shape,
-        )
+        return (self._shape, self._values_dtype, self._indices_dtype, self._dense_shape_dtype, self._indices_shape)
 
     @property
     def _component_specs(self) -> tuple[TensorSpec, ...]:

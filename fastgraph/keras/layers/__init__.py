@@ -30,9 +30,7 @@ from fastgraph.keras.layers.merging import (
     Add, Average, Concatenate, Dot, Maximum, Minimum, Multiply, Subtract, add, average, concatenate, dot, maximum,
     minimum, multiply, subtract,
 )
-from fastgraph.keras.layers.normalization import (
-    BatchNormalization, GroupNormalization, LayerNormalization,
-)
+from fastgraph.keras.layers.normalization import BatchNormalization, GroupNormalization, LayerNormalization
 from fastgraph.keras.layers.pooling import (
     AveragePooling1D, AveragePooling2D, AveragePooling3D, GlobalAveragePooling1D, GlobalAveragePooling2D,
     GlobalAveragePooling3D, GlobalMaxPooling1D, GlobalMaxPooling2D, GlobalMaxPooling3D, MaxPooling1D, MaxPooling2D,

@@ -15,10 +15,7 @@ from fastgraph.core.tensor import Tensor
 
 
 @without(
-    {
-        "InputSpec(...) of the same arguments": "from_config",
-        "the attributes (shape, ndim, dtype, axes)": "get_config",
-    }
+    {"InputSpec(...) of the same arguments": "from_config", "the attributes (shape, ndim, dtype, axes)": "get_config"}
 )
 class InputSpec:
     """Rank, shape and dtype that a layer's input must have. Source: tf.keras.layers.InputSpec.
