@@ -49,7 +49,7 @@ class TableFunction:
 
     @property
     def is_child(self) -> bool:
-        """Whether the table has it as an attribute."""
+        """True for what the table has as an attribute."""
         return self.kind in ("_create_resource", "_initialize")
 
     def __init__(

@@ -259,7 +259,7 @@ class _Saver:
         return KINDS["SavedObjectGraph"](nodes=nodes, concrete_functions=traces)
 
     def _saveable(self, number: int) -> dict[str, Any]:
-        """What a mutable table is saved and restored by; its functions are nobody's children."""
+        """The field that says how a mutable table is saved and restored: by functions that are nobody's children."""
         own = self.graph.children[number].values()
         kept = [self.graph.ids[id(each)] for each in own if isinstance(each, TableFunction) and each.kind in _KEPT]
         if not kept:
@@ -267,7 +267,7 @@ class _Saver:
         return {"saveable_objects": {"table": KINDS["SaveableObject"](save_function=kept[0], restore_function=kept[1])}}
 
     def _kept(self, of: TableFunction) -> dict[str, Any]:
-        """What a SavedConcreteFunction says of the functions of `_saveable`."""
+        """The fields of a SavedConcreteFunction, for the functions of `_saveable`."""
         types = (of.table.key_dtype, of.table.dtype)
         own = [number for number, each in enumerate(self.graph.objects) if table_of(each) is of.table]
         if of.kind == "_restore":
