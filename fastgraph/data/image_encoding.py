@@ -16,7 +16,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.data.jpeg_pixels import jpeg_pixels
-from fastgraph.data.media_decoding import decode_image_p, is_fast, opened_picture, pillow
+from fastgraph.data.media_decoding import decoded_picture, is_fast, jpeg_options, opened_picture, pillow
 from fastgraph.ops.arguments import as_tensor, named, not_allowed, refused, whole, word
 from fastgraph.ops.families import Array, body_of, custom, invalid, shape_text
 from fastgraph.ops.image_colors import convert_image_dtype
@@ -134,6 +134,8 @@ def is_jpeg(contents: TensorLike, name: str | None = None) -> Tensor:
         reason=_REASON)  # fmt: skip
 def extract_jpeg_shape_p(contents: Array, *, wide: bool) -> Any:
     """The height, width and channels of a JPEG file."""
+    if contents.ndim:
+        raise invalid(f"contents must be scalar, got shape {shape_text(contents.shape)}")
     data = contents.item()
     if data[:3] != b"\xff\xd8\xff":
         raise invalid(f"Invalid JPEG data, size {len(data)}")
@@ -151,18 +153,20 @@ def extract_jpeg_shape(contents: TensorLike, output_type: DTypeLike = int32, nam
     return named(name, extract_jpeg_shape_p, as_tensor(contents, string), wide=wide)
 
 
-def _infer_crop(contents: Aval, crop_window: Aval, *, channels: int, **jpeg: bool) -> Aval:
+def _infer_crop(contents: Aval, crop_window: Aval, *, channels: int, **jpeg: Any) -> Aval:
     *_, height, width = shape_of_value(crop_window) or (None,) * 4
     return Aval(uint8, (height, width, channels or None))
 
 
 @custom(op="DecodeAndCropJpeg", infer=_infer_crop, groups=("string", "int32"), step="dynamic", reason=_REASON)
-def decode_and_crop_jpeg_p(contents: Array, crop_window: Array, *, channels: int, fast: bool, smooth: bool) -> Any:
+def decode_and_crop_jpeg_p(
+    contents: Array, crop_window: Array, *, channels: int, ratio: int, fast: bool, smooth: bool, recover: bool,
+    enough: float,
+) -> Any:  # fmt: skip
     """A part of a JPEG: string[], i32[4] (y, x, height, width) -> u8[height, width, channels]."""
-    whole_picture = decode_image_p.primitive.body(  # type: ignore[attr-defined]
-        contents, op="DecodeJpeg", channels=channels, frames=False, bits=8, ratio=1, fast=fast, smooth=smooth
-    )
     y, x, height, width = map(int, crop_window)
+    jpeg = {"ratio": ratio, "fast": fast, "smooth": smooth, "enough": lambda rows: y + enough * height}
+    whole_picture = decoded_picture(contents, "DecodeJpeg", channels, False, 8, recover, jpeg)
     rows, columns = whole_picture.shape[:2]
     if not (0 <= y < y + height <= rows and 0 <= x < x + width <= columns):
         raise invalid("jpeg::Uncompress failed. Invalid JPEG data or crop window.")
@@ -176,17 +180,15 @@ def decode_and_crop_jpeg(
 ) -> Tensor:  # fmt: skip
     """A part of a JPEG: string[], i32[4] (y, x, height, width) -> u8[height, width, channels].
 
-    Options as for decode_jpeg. Raises: InvalidArgumentError for a part that is not within; NotImplementedError for
-    another ratio. Source: tf.io.decode_and_crop_jpeg.
+    Options as for decode_jpeg. Raises: InvalidArgumentError for a part that is not within, another ratio or method, and
+    for other bytes. Source: tf.io.decode_and_crop_jpeg.
     """
-    if ratio != 1:
-        raise NotImplementedError("decode_and_crop_jpeg: only ratio=1 is built")
     count = whole(channels, "channels", 32)
     if count not in (0, 1, 3):
         raise invalid(f"`channels` must be 0, 1 or 3 but got {count}")
     return named(
         name, decode_and_crop_jpeg_p, as_tensor(contents, string), as_tensor(crop_window, int32), channels=count,
-        fast=is_fast(dct_method), smooth=bool(fancy_upscaling),
+        **jpeg_options(ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method),
     )  # fmt: skip
 
 

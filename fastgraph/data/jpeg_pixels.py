@@ -7,6 +7,8 @@ behind the transform is a loop in C, with libjpeg's integers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -14,6 +16,9 @@ import numpy as np
 
 from fastgraph.core.native.array_kernels import jpeg_colors
 from fastgraph.ops.families import Array
+
+#: How many rows a picture must have, of the number that its head says.
+Enough = Callable[[int], float]
 
 
 @cache
@@ -45,37 +50,62 @@ def turbo_pixels(data: bytes, channels: int, ratio: int, fast: bool, smooth: boo
     return pixels
 
 
-def jpeg_pixels(picture: Any, channels: int, ratio: int = 1, fast: bool = True, smooth: bool = True) -> Array | None:
-    """Return the pixels u8[h, w, c] of an opened JPEG of one or three layers; None for other ones.
+def jpeg_pixels(
+    picture: Any, channels: int, ratio: int = 1, fast: bool = True, smooth: bool = True, enough: Enough = int
+) -> Array | None:
+    """Return the pixels u8[h, w, c] of an opened JPEG; None for colours without chroma, as grey.
 
     channels: 0 (as in the file), 1 or 3. ratio: by how much each side is smaller. fast: by the fast transform, as
-    TensorFlow does unless asked. smooth: interpolate chroma (the accurate transform always does).
+    TensorFlow does unless asked. smooth: interpolate chroma (the accurate transform always does). enough: how many rows
+    must be there, of so many; missing ones are black. Raises: OSError for fewer, ValueError for CMYK as grey.
     """
-    colors = picture.mode == "RGB" and not _has_chroma(picture)
-    if picture.mode not in ("L", "RGB") or (colors and channels == 1) or min(picture.size) < ratio:
+    mode, layers = picture.mode, [layer[1:3] for layer in picture.layer]
+    colors = mode == "RGB" and not _has_chroma(picture)
+    if colors and channels == 1:
         return None
-    layers = [layer[1:3] for layer in picture.layer]
-    size = (picture.width // ratio, picture.height // ratio)  # Pillow takes the scale that is not below it
-    if picture.mode == "L" or channels == 1:
-        picture.draft("L", size)
-        picture.decoderconfig = (ratio, int(fast))
-        grey = np.array(picture)[..., None]
-        return np.repeat(grey, 3, 2) if channels == 3 else grey
+    if mode == "CMYK" and channels == 1:
+        raise ValueError("CMYK has no layer of brightness")
+    wanted = "L" if mode == "RGB" and channels == 1 else mode
     across, down = layers[0]
     # A smaller picture's chroma comes from larger transforms: nothing to interpolate; libjpeg leaves narrow ones out.
-    plain = (
-        not (fast and smooth)
-        or ratio > 1
-        or layers[1:] != [(1, 1)] * 2
-        or (across, down) not in ((2, 2), (2, 1), (1, 2))
-    )
-    plain = plain or colors or (across == 2 and picture.width <= 4)
-    picture.draft("RGB" if plain else "YCbCr", size)
+    plain = wanted != "RGB" or colors or not (fast and smooth) or ratio > 1 or (across == 2 and picture.width <= 4)
+    plain = plain or layers[1:] != [(1, 1)] * 2 or (across, down) not in ((2, 2), (2, 1), (1, 2))
+    picture.draft(wanted if plain else "YCbCr", None)
+    size = (-(-picture.width // ratio), -(-picture.height // ratio))
+    picture._size, picture.tile = size, [picture.tile[0]._replace(extents=(0, 0, *size))]  # as draft, of any size
     picture.decoderconfig = (ratio, int(fast))
-    pixels = np.array(picture)
+    pixels, rows = _rows(picture, enough, 0 if plain else down)
     if not plain:
         jpeg_colors(pixels, across, down)
-    return pixels
+    if mode == "CMYK":
+        ink = 255 - pixels.astype(np.int32)
+        pixels = (ink[..., :3] * ink[..., 3:] // 255).astype(np.uint8)
+    pixels[rows:] = 0
+    pixels = pixels if pixels.ndim == 3 else pixels[..., None]
+    return np.repeat(pixels, 3, 2) if channels == 3 and wanted == "L" else pixels
+
+
+def _rows(picture: Any, enough: Enough, held: int) -> tuple[Array, int]:
+    """Return a picture's pixels and how many rows its file has; `held`: those that wait for the next one's chroma."""
+    height = picture.height
+    try:
+        return np.array(picture), height
+    except OSError:
+        if enough(height) >= height:
+            raise
+    from PIL import Image
+
+    found = []
+    for shade in (0, 255):  # what the file has is the same on both
+        canvas = Image.new(picture.mode, picture.size, (shade,) * len(picture.getbands()))
+        picture.im = canvas.im
+        with suppress(OSError):
+            picture.load()
+        found.append(np.array(canvas).reshape(height, -1))
+    rows = int((found[0] == found[1]).all(1).sum()) - held
+    if rows < max(1, enough(height)):
+        raise OSError(f"{max(rows, 0)} rows of {height}")
+    return np.array(canvas), rows
 
 
 def _has_chroma(picture: Any) -> bool:

@@ -70,16 +70,24 @@ def opened_picture(data: bytes, formats: tuple[str, ...] = ("JPEG", "PNG", "GIF"
 @custom(op="DecodeImage", infer=_infer, groups=("string",), step="dynamic", reason=_REASON)
 def decode_image_p(
     contents: Array, *, op: str, channels: int, frames: bool, bits: int, ratio: int, fast: bool = True,
-    smooth: bool = True,
+    smooth: bool = True, recover: bool = False, enough: float = 1,
 ) -> Any:  # fmt: skip
     """The pixels of a picture. string[] -> u8[h, w, c], u8[n, h, w, 3] of an animation if `frames` are wanted."""
+    jpeg: dict[str, Any] = {"ratio": ratio, "fast": fast, "smooth": smooth, "enough": lambda rows: enough * rows}
+    return decoded_picture(contents, op, channels, frames, bits, recover, jpeg)
+
+
+def decoded_picture(
+    contents: Array, op: str, channels: int, frames: bool, bits: int, recover: bool, jpeg: dict[str, Any]
+) -> Array:
+    """Return the pixels of a picture; recover: let a JPEG that is cut off end there; jpeg: for `jpeg_pixels`."""
     if contents.ndim:
         raise invalid(f"`contents` must be scalar but got shape{shape_text(contents.shape)}")
     if channels not in (0, 1, 3, 4):
         raise invalid(f"`channels` must be 0, 1, 3 or 4 but got {channels}")
-    data = contents.item()
+    data = contents.item() + b"\xff\xd9" * recover
     if channels != 4 and op not in ("DecodeBmp", "DecodeWebP"):
-        quick = turbo_pixels(data, channels, ratio, fast, smooth, _most_pixels(data))
+        quick = turbo_pixels(data, channels, jpeg["ratio"], jpeg["fast"], jpeg["smooth"], _most_pixels(data))
         if quick is not None:
             return _shaped(quick, "JPEG", op, bits)
     picture = opened_picture(data, ("WEBP",) if op == "DecodeWebP" else ("JPEG", "PNG", "GIF", "BMP"))
@@ -96,9 +104,9 @@ def decode_image_p(
     if kind == "JPEG" and channels == 4:
         raise invalid("JPEG does not support 4 channels")
     try:
-        found = jpeg_pixels(picture, channels, ratio, fast, smooth) if kind == "JPEG" else None
+        found = jpeg_pixels(picture, channels, **jpeg) if kind == "JPEG" else None
         if found is None:
-            found = _pixels(picture, data, channels, frames, bits, ratio)
+            found = _pixels(picture, data, channels, frames, bits, jpeg["ratio"])
             op = "" if found.ndim == 4 else op  # which are all pages
         return _shaped(found, kind, op, bits)
     except NotImplementedError:
@@ -208,14 +216,22 @@ def decode_jpeg(
     """The pixels of a JPEG (PNG, GIF), each side by `ratio` smaller. string[] -> u8[h, w, channels].
 
     fancy_upscaling: interpolate chroma. dct_method: "INTEGER_FAST" ("" is the same) or "INTEGER_ACCURATE", which is
-    the faster one here. A file that is cut off is refused, whatever is said of it. Raises: InvalidArgumentError for
-    another ratio or method, and for other bytes. Source: tf.io.decode_jpeg.
+    the faster one here. acceptable_fraction: of the rows, where a file is cut off: the others are black;
+    try_recover_truncated: they are what libjpeg makes of them. Raises: InvalidArgumentError for another ratio or
+    method, and for other bytes. Source: tf.io.decode_jpeg.
     """
+    how = jpeg_options(ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method)
+    return _decoded("DecodeJpeg", contents, channels, uint8, name, **how)
+
+
+def jpeg_options(ratio: Any, fancy_upscaling: Any, try_recover: Any, acceptable_fraction: Any, method: Any) -> Any:
+    """Return the attributes of a decoded JPEG. Raises InvalidArgumentError for a ratio or method that there is not."""
     if ratio not in (1, 2, 4, 8):
         raise invalid(f"ratio must be 1, 2, 4, or 8, got {ratio!r}")
-    given: Any = ratio
-    how: dict[str, Any] = {"ratio": int(given), "fast": is_fast(dct_method), "smooth": bool(fancy_upscaling)}
-    return _decoded("DecodeJpeg", contents, channels, uint8, name, **how)
+    return {
+        "ratio": int(ratio), "fast": is_fast(method), "smooth": bool(fancy_upscaling), "recover": bool(try_recover),
+        "enough": float(acceptable_fraction),
+    }  # fmt: skip
 
 
 def is_fast(dct_method: Any) -> bool:

@@ -14,6 +14,7 @@ import io
 import itertools
 import os
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
@@ -154,7 +155,7 @@ class _Writer:
     def __init__(self, folder: str, compression: str | None, types: list[TensorSpec], graph: str = "") -> None:
         self.folder, self.opened = folder, _OPENED.get(compression, open)
         self.run = str(secrets.randbits(63))
-        self.n = 0
+        self.n, self.finished = 0, False
         self.files: dict[int, Any] = {}
         message = KINDS["SnapshotMetadata"]
         self.metadata = message(graph_hash=graph, run_id=self.run, creation_timestamp=time.time_ns() // 1000, version=2)
@@ -191,6 +192,14 @@ class _Writer:
             os.makedirs(os.path.join(self.folder, self.run), exist_ok=True)
         self.metadata.num_elements, self.metadata.finalized = self.n, True
         _put(os.path.join(self.folder, _METADATA), self.metadata.SerializeToString())
+        self.finished = True
+
+    def end(self) -> None:
+        """Close the files; those of a run that was not finished go."""
+        with contextlib.suppress(OpError):  # of a full disk, which was said
+            self.close()
+        if not self.finished:
+            shutil.rmtree(os.path.join(self.folder, self.run), ignore_errors=True)
 
 
 def _put(path: str, content: bytes) -> None:
@@ -228,8 +237,7 @@ class Saved(Source):
                 yield element
             writer.finish()
         finally:
-            with contextlib.suppress(OpError):  # of a full disk, which was said
-                writer.close()
+            writer.end()
 
 
 def saved(path: str, spec: Any, compression: str | None, wait: bool) -> tuple[Any, int, list[Any]]:
@@ -368,7 +376,7 @@ class _Written(Iterator[Element]):
         return element
 
     def __del__(self) -> None:
-        self.writer.close()
+        self.writer.end()
 
 
 # ---- caches ----------------------------------------------------------------------------------------------------------

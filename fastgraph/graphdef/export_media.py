@@ -24,11 +24,12 @@ def _definition(node: Node, op: str, *results: str, **attrs: Any) -> list[Defini
     return [found]
 
 
-def _jpeg(said: Any, ratio: int) -> dict[str, Any]:
+def _jpeg(said: Any) -> dict[str, Any]:
     method = "" if said.get("fast", True) else "INTEGER_ACCURATE"
     return {
-        "channels": said["channels"], "ratio": ratio, "fancy_upscaling": said.get("smooth", True), "dct_method": method,
-        "try_recover_truncated": False, "acceptable_fraction": 1.0,
+        "channels": said["channels"], "ratio": said["ratio"], "fancy_upscaling": said.get("smooth", True),
+        "dct_method": method, "try_recover_truncated": said.get("recover", False),
+        "acceptable_fraction": said.get("enough", 1.0),
     }  # fmt: skip
 
 
@@ -40,7 +41,7 @@ def _decoded(node: Node) -> list[Definition]:
         "DecodeBmp": channels,
         "DecodeGif": {},
         "DecodeImage": {**channels, **kind, "expand_animations": said["frames"]},
-        "DecodeJpeg": _jpeg(said, said["ratio"]),
+        "DecodeJpeg": _jpeg(said),
         "DecodePng": {**channels, **kind},
         "DecodeWebP": {**channels, **kind},
     }[op]
@@ -166,7 +167,7 @@ MEDIA: dict[str, Callable[[Node], list[Any]]] = {
         node, "SetSize", "size", validate_indices=True, T=node.inputs[1].aval.dtype
     ),
     "suppression": _suppression,
-    "decode_and_crop_jpeg": lambda node: _definition(node, "DecodeAndCropJpeg", "image", **_jpeg(node.attrs, 1)),
+    "decode_and_crop_jpeg": lambda node: _definition(node, "DecodeAndCropJpeg", "image", **_jpeg(node.attrs)),
     "decode_image": _decoded,
     "decode_wav": lambda node: _definition(
         node, "DecodeWav", "audio", "sample_rate", desired_channels=node.attrs["channels"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from fastgraph.core.base import nesting
@@ -13,7 +14,7 @@ from fastgraph.state.tracking import AutoTrackable
 
 
 def export(model: Any, filepath: Any) -> None:
-    """Write a model as a SavedModel with the endpoint `serve`, which is its signature too.
+    """Write a model as a SavedModel with the endpoint `serve`, which is its signatures too.
 
     Raises ValueError for a model that was neither called nor built.
     """
@@ -23,7 +24,7 @@ def export(model: Any, filepath: Any) -> None:
     root.trainable_variables, root.non_trainable_variables = model.trainable_weights, model.non_trainable_weights
     root.variables = model.weights
     root.serve = function(lambda inputs: model(inputs, training=False), input_signature=[specs])
-    save(root, filepath, signatures={"serving_default": root.serve})
+    save(root, filepath, signatures={"serve": root.serve, "serving_default": root.serve})
 
 
 def save_spec(model: Any) -> tuple[list[Any], dict[str, Any]] | None:
@@ -52,14 +53,23 @@ def signature_of(model: Any) -> Any:
         specs = _specs(model)
     except ValueError:
         return None
-    names = getattr(model, "output_names", None) or []
+    known = getattr(model, "output_names", None) or []
 
     def serving_default(inputs: Any) -> Any:
         found = model(inputs, training=False)
-        flat = nesting.flatten(found)
-        return found if isinstance(found, dict) or len(flat) != len(names) else dict(zip(names, flat, strict=True))
+        names = _names(found, "output_")
+        return dict(zip(known if len(known) == len(names) else names, nesting.flatten(found), strict=True))
 
     return function(serving_default, input_signature=[specs])
+
+
+def _names(values: Any, prefix: str, way: tuple[Any, ...] = ()) -> list[str]:
+    """Names of what is in a structure that says none, as Keras makes them: the ways there, counted from 1."""
+    if nesting.is_nested(values):
+        counted = zip(sorted(values) if isinstance(values, dict) else itertools.count(1), nesting.children(values))
+        return [name for step, child in counted for name in _names(child, prefix, (*way, step))]
+    name = "_".join(map(str, way)) or "1"
+    return [name if way and not isinstance(way[0], int) else prefix + name]
 
 
 def _specs(model: Any) -> Any:
@@ -73,11 +83,15 @@ def _specs(model: Any) -> Any:
         raise ValueError(
             f"The model {model.name!r} must be built before it is exported: call it, or give its inputs."
         ) from None
-    if isinstance(shapes, list):
-        return [_spec(shape, model._dtype, None) for shape in shapes]
-    if isinstance(shapes, dict):
-        return {name: _spec(shape, model._dtype, name) for name, shape in shapes.items()}
-    return _spec(shapes, model._dtype, "inputs")
+    symbols = getattr(model, "_symbols", None)  # of a Sequential model that knows its inputs
+    if symbols:
+        return _spec(symbols[0].shape, symbols[0].dtype, symbols[0].name)
+    head = [f"{model.layers[0].name}_input"] if symbols is not None and model.layers else None
+    taken = model._given_specs
+    if taken is None:  # built for a shape
+        return _spec(shapes, model._dtype, head[0] if head else "input_1")
+    flat = zip(nesting.flatten(taken), head or _names(taken, "input_"), strict=True)
+    return nesting.pack_sequence_as(taken, [_spec(spec.shape, spec.dtype, name) for spec, name in flat])
 
 
 def _spec(shape: Any, dtype: Any, name: str | None) -> TensorSpec:

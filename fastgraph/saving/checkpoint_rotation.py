@@ -16,7 +16,7 @@ from fastgraph.core import replicas
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.saving.checkpoint import Checkpoint, CheckpointOptions, with_callback
-from fastgraph.saving.checkpoint_state import get_checkpoint_state, update_checkpoint_state
+from fastgraph.saving.checkpoint_state import checkpoint_exists, get_checkpoint_state, update_checkpoint_state
 from fastgraph.saving.tensor_bundle import bundle_files
 
 
@@ -61,6 +61,7 @@ class CheckpointManager:
         self._step_counter, self._interval, self._last_step = step_counter, checkpoint_interval, last_checkpoint_step
         self._init_fn = init_fn
         self._kept: dict[str, float] = {}  # path -> when, the oldest first
+        self._gone: dict[str, float] = {}  # whose end was cut short before they were no longer named
         self._latest: str | None = None
         now = time.time()
         self._preserved = now - 1.0  # when the last one was written that stays for ever
@@ -78,7 +79,7 @@ class CheckpointManager:
             times = state.all_model_checkpoint_timestamps or [self._preserved] * len(paths)
             for path, when in zip(paths, times, strict=False):
                 if min(when, now) > self._preserved:
-                    self._kept[path] = min(when, now)
+                    (self._kept if checkpoint_exists(path) else self._gone)[path] = min(when, now)
 
     directory = ReadOnly[str]("_directory", "The folder.")
     checkpoint = ReadOnly[Checkpoint]("_checkpoint", "The checkpoint that is saved.")
@@ -116,9 +117,14 @@ class CheckpointManager:
     def _rotate(self, path: str) -> None:
         """Note that a checkpoint is there, and let those go that are too many."""
         self._kept.pop(path, None)
+        self._gone.pop(path, None)
         self._kept[path] = time.time()
         self._latest = path
         self._record()
+        while self._gone:
+            left, _ = self._gone.popitem()
+            if replicas.writes(left):
+                _remove(left)
         if self._max_to_keep and len(self._kept) > self._max_to_keep:
             while len(self._kept) > self._max_to_keep:
                 oldest = next(iter(self._kept))

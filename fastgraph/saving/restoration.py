@@ -43,7 +43,7 @@ class Restoration:
         self.reader, self.message = reader, message
         self.number = next(_numbers)
         self.skip_slots = skip_slots
-        self.expect_partial = False
+        self.expect_partial, self._log = False, get_logger()  # which can no longer be imported when all ends
         self.matched: set[int] = set()
         self.unused: dict[int, list[str]] = {}  # node -> attributes that its object does not have
         self.seen: dict[int, Any] = {}  # by id: every object that was met, weakly where that is possible
@@ -265,7 +265,7 @@ class Restoration:
                 f"{names.get(number)}, attribute: {attributes}"
             )
         if lines:
-            get_logger().warning(
+            self._log.warning(
                 "Detecting that an object or model or tf.train.Checkpoint is being deleted with unrestored values. See "
                 "the following logs for the specific values in question. To silence these warnings, use "
                 "`status.expect_partial()`. See "
@@ -273,7 +273,7 @@ class Restoration:
                 "object returned by the restore function."
             )
             for line in lines:
-                get_logger().warning(line)
+                self._log.warning(line)
 
 
 class Position:

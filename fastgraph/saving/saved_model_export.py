@@ -203,6 +203,8 @@ def _foreign(graph: Graph) -> list[str]:
 def _table_function(name: str, of: TableFunction) -> Message:
     """A FunctionDef: of a table's handle, or of what fills it (from a file that is given, or constants)."""
     table = of.table
+    if of.kind in ("_save", "_restore"):
+        return _kept_function(name, of.kind, table)
     kind, attrs = table_maker(table)
     maker = node("table", kind, (), **attrs)
     handle = "table:table_handle:0"
@@ -210,6 +212,8 @@ def _table_function(name: str, of: TableFunction) -> Message:
         nodes = [maker, node("handle", "Identity", [handle], T=dtypes.resource)]
         return _function(name, nodes, (), [("table_handle", dtypes.resource, "handle:output:0")])
     zero = node("zero", "Const", (), dtype=dtypes.int32, value=convert(np.int32(0)))
+    if of.kind == "_initialize" and not table.is_fixed:
+        return _function(name, [zero], (), [("done", dtypes.int32, "zero:output:0")])
     if of.file is not None:
         said = {"key_index": -2, "value_index": -1, "vocab_size": -1, "delimiter": "\t", "offset": 0, **of.said}
         fill = node("fill", "InitializeTableFromTextFileV2", [handle, "file"], **said)
@@ -230,6 +234,27 @@ def _table_function(name: str, of: TableFunction) -> Message:
     before = [maker, zero, *(nodes if of.file is None else [])]
     last = node("done", "Identity", ["zero:output:0", "^fill"], T=dtypes.int32)
     return _function(name, [*before, fill, last], arguments, [("done", dtypes.int32, "done:output:0")], ["fill"])
+
+
+def _kept_function(name: str, kind: str, table: Table) -> Message:
+    """A FunctionDef: of a table's entries, each with its key in a checkpoint and no slice, or of what takes them."""
+    if kind == "_restore":
+        parts = [("restored_tensors_0", table.key_dtype), ("restored_tensors_1", table.dtype)]
+        types = {"Tin": table.key_dtype, "Tout": table.dtype}
+        fill = node("fill", "LookupTableImportV2", ["table", *[part for part, _ in parts]], **types)
+        one = node("one", "Const", (), dtype=dtypes.int32, value=convert(np.int32(1)))
+        last = node("done", "Identity", ["one:output:0", "^fill"], T=dtypes.int32)
+        arguments = [*parts, ("table", dtypes.resource)]
+        return _function(name, [fill, one, last], arguments, [("done", dtypes.int32, "done:output:0")], ["fill"])
+    types = {"Tkeys": table.key_dtype, "Tvalues": table.dtype}
+    nodes, results = [node("entries", "LookupTableExportV2", ["table"], **types)], []
+    for text, value in (("slice", ""), ("-keys", "-keys"), ("-values", "-values")):
+        nodes.append(node(text.strip("-"), "Const", (), dtype=dtypes.string, value=convert(value)))
+    for part, dtype in (("keys", table.key_dtype), ("values", table.dtype)):
+        nodes.append(node(f"name_of_{part}", "StringJoin", ["checkpoint_key", f"{part}:output:0"], N=2, separator=""))
+        results += [(f"{part}_name", dtypes.string, f"name_of_{part}:output:0")]
+        results += [(f"{part}_slice", dtypes.string, "slice:output:0"), (part, dtype, f"entries:{part}:0")]
+    return _function(name, nodes, [("checkpoint_key", dtypes.string), ("table", dtypes.resource)], results, ["entries"])
 
 
 def _function(
@@ -361,7 +386,7 @@ class MainGraph:
     def _initialise(self) -> None:
         calls = []
         for number, value in enumerate(self.graph.objects):
-            if isinstance(value, TableFunction) and value.kind == "_initialize":
+            if isinstance(value, TableFunction) and value.kind == ("_initialize" if value.table.is_fixed else "_fill"):
                 file = [path for path, asset in self.assets if asset is value.file]  # not read: that is for later
                 types = [dtypes.string] * len(file)
                 calls.append(self._call(self.functions.names[number], file, types, [dtypes.int32]))

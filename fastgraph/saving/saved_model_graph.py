@@ -41,7 +41,16 @@ class Constant:
 
 
 class TableFunction:
-    """A function that a table has in a SavedModel: `kind` says which, "_create_resource" or "_initialize"."""
+    """A function that a table has in a SavedModel: `kind` says which.
+
+    "_create_resource", "_initialize"; of a mutable one "_save" and "_restore", by which TensorFlow keeps what it has,
+    and "_fill", which is what it begins with where nothing restores it.
+    """
+
+    @property
+    def is_child(self) -> bool:
+        """True for what the table has as an attribute."""
+        return self.kind in ("_create_resource", "_initialize")
 
     def __init__(
         self, kind: str, table: Table, file: Asset | None = None, said: Mapping[str, Any] | None = None
@@ -193,6 +202,8 @@ class SavedGraph(ObjectGraph):
             found["_initialize"] = TableFunction("_initialize", table, file, initializer.described())
         else:
             found["_initialize"] = TableFunction("_initialize", table)
+        if not table.is_fixed:
+            found.update({kind: TableFunction(kind, table) for kind in ("_save", "_restore", "_fill")})
         return found
 
     def number_of_capture(self, held: Any) -> int:

@@ -117,6 +117,10 @@ def save_and_return_nodes(
     return graph.objects, ways
 
 
+#: Children of a table: what TensorFlow saves and restores it by.
+_KEPT = ("_save", "_restore")
+
+
 class _Saver:
     """One SavedModel while it is written."""
 
@@ -235,22 +239,47 @@ class _Saver:
             children = [
                 reference(node_id=self.graph.ids[id(child)], local_name=name)
                 for name, child in self.graph.children[number].items()
+                if not isinstance(child, TableFunction) or child.is_child
             ]
             slots = [
                 KINDS["SlotVariable"](original_variable_node_id=place, slot_name=name, slot_variable_node_id=slot)
                 for name, place, slot in self.graph.slots.get(number, ())
             ]
-            field, said = self._object(number, value, main, assets)
-            nodes.append(KINDS["SavedObject"](children=children, slot_variables=slots, **{field: said}))
+            field, what = self._object(number, value, main, assets)
+            saveable = self._saveable(number)
+            nodes.append(KINDS["SavedObject"](children=children, slot_variables=slots, **saveable, **{field: what}))
         traces = {name: self._trace(concrete) for name, concrete in self.functions.traces.items()}
         for name, of in self.functions.of_tables.items():
             bound = [] if of.file is None else [self.graph.ids[id(of.file)]]
             result = TensorSpec([], "resource" if of.kind == "_create_resource" else "int32")
-            traces[name] = KINDS["SavedConcreteFunction"](
-                bound_inputs=bound, canonicalized_input_signature=encoded(((), {})), output_signature=encoded(result)
-            )
+            said = {"bound_inputs": bound, "canonicalized_input_signature": encoded(((), {}))}
+            said = self._kept(of) if of.kind in _KEPT else {**said, "output_signature": encoded(result)}
+            traces[name] = KINDS["SavedConcreteFunction"](**said)
         self._gradients(nodes, traces)
         return KINDS["SavedObjectGraph"](nodes=nodes, concrete_functions=traces)
+
+    def _saveable(self, number: int) -> dict[str, Any]:
+        """The field that says how a mutable table is saved and restored: by functions that are nobody's children."""
+        own = self.graph.children[number].values()
+        kept = [self.graph.ids[id(each)] for each in own if isinstance(each, TableFunction) and each.kind in _KEPT]
+        if not kept:
+            return {}
+        return {"saveable_objects": {"table": KINDS["SaveableObject"](save_function=kept[0], restore_function=kept[1])}}
+
+    def _kept(self, of: TableFunction) -> dict[str, Any]:
+        """The fields of a SavedConcreteFunction, for the functions of `_saveable`."""
+        types = (of.table.key_dtype, of.table.dtype)
+        own = [number for number, each in enumerate(self.graph.objects) if table_of(each) is of.table]
+        if of.kind == "_restore":
+            given = [TensorSpec(None, dtype, f"restored_tensors_{i}") for i, dtype in enumerate(types)]
+            found: Any = TensorSpec([], "int32")
+        else:
+            given, text = [TensorSpec([], "string", "checkpoint_key")], TensorSpec([], "string")
+            found = [{"name": text, "slice_spec": text, "tensor": TensorSpec(None, dtype)} for dtype in types]
+        taken = encoded((tuple(given), {}))
+        return {
+            "bound_inputs": own[:1], "canonicalized_input_signature": taken, "output_signature": encoded(found)
+        }  # fmt: skip
 
     def _object(self, number: int, value: Any, main: MainGraph, assets: Mapping[int, int]) -> tuple[str, Message]:
         own = variable_of(value)
@@ -263,6 +292,12 @@ class _Saver:
             return "constant", KINDS["SavedConstant"](operation=main.operations[number])
         if isinstance(value, Asset):
             return "asset", KINDS["SavedAsset"](asset_file_def_index=assets[id(value)])
+        if isinstance(value, TableFunction) and value.kind in _KEPT:
+            given = ["checkpoint_key"] if value.kind == "_save" else ["restored_tensors_0", "restored_tensors_1"]
+            return "bare_concrete_function", KINDS["SavedBareConcreteFunction"](
+                concrete_function_name=self.functions.names[number], argument_keywords=given,
+                allowed_positional_arguments=len(given),
+            )  # fmt: skip
         if isinstance(value, TableFunction):
             return "function", _saved_function(
                 [self.functions.names[number]], _spec_message(((), None, None, (), (), {}))

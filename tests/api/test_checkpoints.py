@@ -22,6 +22,7 @@ from fastgraph.core.native.array_kernels import crc32c, crc32c_of_file, joined_c
 from fastgraph.saving import bulk_reading, tensor_bundle
 from fastgraph.saving import checkpoint as checkpoints
 from fastgraph.saving.bundle_writer import BundleWriter
+from fastgraph.saving.checkpoint_state import update_checkpoint_state
 from fastgraph.saving.object_graph import SaveableObject, SaveSpec
 from fastgraph.saving.tensor_bundle import BundleReader
 
@@ -609,6 +610,15 @@ def test_a_manager_keeps_the_latest(tmp_path: Path) -> None:
     assert state.all_model_checkpoint_paths == [f"{tmp_path}/ckpt-9"]
     with pytest.raises(ValueError, match="positive integer or `None`"):
         tf.train.CheckpointManager(checkpoint, tmp_path, max_to_keep=0)
+    again.save()
+    named = [f"{tmp_path}/ckpt-9", again.latest_checkpoint]
+    update_checkpoint_state(tmp_path, again.latest_checkpoint, named, all_model_checkpoint_timestamps=[9e9, 9e9])
+
+    Path(f"{tmp_path}/ckpt-9.data-00000-of-00001").write_bytes(b"")  # killed between the two
+    third = tf.train.CheckpointManager(checkpoint, tmp_path, max_to_keep=2)
+    assert third.checkpoints == [again.latest_checkpoint]
+    third.save()
+    assert len(third.checkpoints) == 2 and not list(tmp_path.glob("ckpt-9*"))
 
 
 def test_a_manager_keeps_one_in_so_many_hours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

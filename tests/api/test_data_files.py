@@ -368,3 +368,17 @@ def test_compressions_that_files_do_not_have(folder: Any) -> None:
     for sizes in ((0,), (1, -1), (1, 0, -1)):
         with pytest.raises(errors.InvalidArgumentError, match="_bytes` must be >"):
             list(tf.data.FixedLengthRecordDataset(path, *sizes))
+
+
+def test_a_pass_that_fails_leaves_no_run(tmp_path):
+    def numbers():
+        yield from range(3)
+        raise ValueError("no more")
+
+    dataset = tf.data.Dataset.from_generator(numbers, output_signature=tf.TensorSpec([], tf.int32))
+    with pytest.raises(errors.InvalidArgumentError, match="no more"):
+        dataset.save(str(tmp_path / "s"))
+    assert os.listdir(tmp_path / "s") == ["dataset_spec.pb"]
+    with pytest.raises(errors.InvalidArgumentError, match="no more"):
+        list(dataset.snapshot(str(tmp_path / "t")))
+    assert not [path for path in (tmp_path / "t").rglob("*") if path.is_file()]

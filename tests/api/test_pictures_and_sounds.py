@@ -108,6 +108,43 @@ def _waves(shape: tuple[int, int, int]) -> Any:
     return ((y * y * 3 + x * 7 + c * 40 + (x * y) % 11 * 9) % 256).astype(np.uint8)
 
 
+@pytest.mark.parametrize("decoder", ["PIL.Image", "simplejpeg"])
+def test_jpegs_that_are_cut_off_small_or_of_four_inks(decoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, images = pytest.importorskip(decoder), pytest.importorskip("PIL.Image")
+    monkeypatch.setattr(jpeg_pixels, "_turbo", lambda: module if decoder == "simplejpeg" else None)
+    content = tf.io.encode_jpeg(_waves((50, 33, 3))).numpy()
+    whole, cut = tf.io.decode_jpeg(content).numpy(), content[: len(content) * 9 // 10]
+    for options in ({}, {"acceptable_fraction": 0.9}):
+        with pytest.raises(errors.InvalidArgumentError, match="Invalid JPEG data"):
+            tf.io.decode_jpeg(cut, **options)
+    found = tf.io.decode_jpeg(cut, acceptable_fraction=0.2).numpy()
+    rows = int((found == whole).all((1, 2)).sum())
+    assert (
+        found.shape == whole.shape
+        and 10 < rows < 50
+        and (found[:rows] == whole[:rows]).all()
+        and not found[rows:].any()
+    )
+    recovered = tf.io.decode_jpeg(cut, try_recover_truncated=True).numpy()
+    assert (recovered[:rows] == whole[:rows]).all() and recovered[rows:].any()
+    np.testing.assert_array_equal(tf.io.decode_and_crop_jpeg(cut, [2, 0, 9, 33]), whole[2:11])
+    with pytest.raises(errors.InvalidArgumentError, match="Invalid JPEG data"):
+        tf.io.decode_and_crop_jpeg(cut, [40, 0, 9, 33])
+    half = tf.io.decode_jpeg(content, ratio=2).numpy()
+    np.testing.assert_array_equal(tf.io.decode_and_crop_jpeg(content, [3, 4, 5, 6], ratio=2), half[3:8, 4:10])
+    small = tf.io.encode_jpeg(_waves((3, 5, 3)))
+    assert [tuple(tf.io.decode_jpeg(small, ratio=ratio).shape) for ratio in (4, 8)] == [(1, 2, 3), (1, 1, 3)]
+    inks, file = np.concatenate([_waves((40, 24, 3)), _waves((40, 24, 1))], 2), io.BytesIO()
+    images.fromarray(inks, "CMYK").save(file, "JPEG", quality=100)
+    light = 255 - np.array(images.open(io.BytesIO(file.getvalue()))).astype(int)
+    decoded = tf.io.decode_jpeg(file.getvalue(), dct_method="INTEGER_ACCURATE")
+    np.testing.assert_array_equal(decoded, light[..., :3] * light[..., 3:] // 255)
+    assert tf.io.decode_jpeg(file.getvalue(), ratio=4).shape == (10, 6, 3)
+    for wrong in (lambda: tf.io.decode_jpeg(file.getvalue(), 1), lambda: tf.io.extract_jpeg_shape([content])):
+        with pytest.raises(errors.InvalidArgumentError):
+            wrong()
+
+
 def test_jpegs() -> None:
     pytest.importorskip("PIL.Image")
     smooth = np.add.outer(np.arange(64), np.arange(48)).astype(np.uint8)[..., None].repeat(3, 2)

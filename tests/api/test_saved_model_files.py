@@ -348,3 +348,28 @@ def test_aliases_are_names_of_functions(tmp_path: Path) -> None:
     tf.saved_model.save(made, tmp_path, options=tf.saved_model.SaveOptions(function_aliases={"a": traces}))
     with pytest.raises(TypeError, match="'a'. Functions in `function_aliases` should be created by tf.function"):
         tf.saved_model.save(made, tmp_path, options=tf.saved_model.SaveOptions(function_aliases={"a": 3}))
+
+
+def test_mutable_tables_say_what_saves_and_restores_them(tmp_path: Path) -> None:
+    """TensorFlow keeps by these what a loaded table has learned; it calls `_initialize` after it has restored."""
+    made = tf.Module()
+    made.table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+    made.fixed = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [1]), -1)
+    made.find = tf.function(made.table.lookup, input_signature=[tf.TensorSpec([None], tf.string)])
+    made.table.insert(["a"], [4])
+    tf.saved_model.save(made, tmp_path)
+    meta = KINDS["SavedModel"].FromString((tmp_path / "saved_model.pb").read_bytes()).meta_graphs[0]
+    nodes, traces = meta.object_graph_def.nodes, meta.object_graph_def.concrete_functions
+    [(place, node)] = [(i, node) for i, node in enumerate(nodes) if node.saveable_objects]
+    by = node.saveable_objects["table"]
+    assert not {by.save_function, by.restore_function} & {child.node_id for each in nodes for child in each.children}
+    functions = {each.signature.name: each for each in meta.graph_def.library.function}
+    found = []
+    for number in (by.save_function, by.restore_function):
+        name = nodes[number].bare_concrete_function.concrete_function_name
+        assert list(traces[name].bound_inputs) == [place]
+        signature = functions[name].signature
+        found.append([[each.name for each in signature.input_arg], len(signature.output_arg)])
+    assert found == [[["checkpoint_key", "table"], 6], [["restored_tensors_0", "restored_tensors_1", "table"], 1]]
+    begins = {child.local_name: nodes[child.node_id].function for child in node.children}["_initialize"]
+    assert "Import" not in str([each.op for each in functions[begins.concrete_functions[0]].node_def])

@@ -397,6 +397,41 @@ def test_summary(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[4].split() == ["dense_2", "(Dense)", "multiple", "6"] and "Total params: 24 (96.00 Byte)" in lines
 
 
+def test_signatures_of_models_have_the_names_and_dtypes_that_keras_2_gives_them(tmp_path: Path) -> None:
+    class Own(keras.Model):
+        def call(self, x: Any) -> Any:
+            numbers = fg.cast(x["b"], "float32") if isinstance(x, dict) else x
+            return {"z": numbers, "a": (numbers, [numbers])} if isinstance(x, dict) else [numbers, 2 * numbers]
+
+    words = keras.layers.TextVectorization(vocabulary=["cat"], output_sequence_length=3)
+    given = keras.Input((4,), name="inp")
+    models = {
+        "text": keras.Sequential([keras.Input((), dtype="string", name="words"), words]),
+        "late": keras.Sequential([keras.layers.Embedding(5, 2, name="e"), keras.layers.Flatten(name="f")]),
+        "outputs": keras.Model(given, {"s": keras.layers.Dense(1, name="q")(given), "c": given * 2}),
+        "list": Own(),
+        "dict": Own(),
+    }
+    models["late"](fg.constant([[1, 2]]))
+    models["list"](fg.ones([2, 3]))
+    models["dict"]({"a": fg.ones([1, 2]), "b": fg.ones([1, 2], "int32")})
+    found = {}
+    for name, model in models.items():
+        fg.saved_model.save(model, tmp_path / name)
+        signature = fg.saved_model.load(tmp_path / name).signatures["serving_default"]
+        specs = signature.structured_input_signature[1]
+        found[name] = {key: spec.dtype.name for key, spec in specs.items()}, sorted(signature.structured_outputs)
+    assert found["text"] == ({"words": "string"}, [words.name])
+    assert found["late"] == ({"e_input": "int32"}, ["f"])
+    assert found["outputs"][0] == {"inp": "float32"} and "q" in found["outputs"][1] and "c" not in found["outputs"][1]
+    assert found["list"] == ({"input_1": "float32"}, ["output_1", "output_2"])
+    assert found["dict"] == ({"a": "float32", "b": "int32"}, ["a_1", "a_2_1", "z"])
+    loaded = fg.saved_model.load(tmp_path / "text")
+    assert loaded(fg.constant(["cat dog"])).numpy().tolist() == [[2, 1, 0]]
+    models["text"].export(tmp_path / "exported")
+    assert sorted(fg.saved_model.load(tmp_path / "exported").signatures) == ["serve", "serving_default"]
+
+
 def test_saved_models_are_called_to_predict_and_to_train(tmp_path: Path) -> None:
     model = keras.Sequential([keras.layers.Dense(2, input_shape=(3,)), keras.layers.Dropout(0.5)])
     x = fg.ones([4, 3])
@@ -404,7 +439,7 @@ def test_saved_models_are_called_to_predict_and_to_train(tmp_path: Path) -> None
     loaded = fg.saved_model.load(tmp_path / "model")
     np.testing.assert_allclose(loaded(x), model(x), rtol=1e-6)
     assert 0 < np.count_nonzero(loaded(fg.ones([400, 3]), training=True)) < 800
-    assert loaded.signatures["serving_default"](inputs=x)["dropout"].shape == [4, 2]
+    assert loaded.signatures["serving_default"](dense_input=x)["dropout"].shape == [4, 2]
     fg.saved_model.save(keras.Sequential([keras.layers.Dense(2)]), tmp_path / "unbuilt")
     assert not callable(fg.saved_model.load(tmp_path / "unbuilt"))
 

@@ -425,6 +425,27 @@ def test_a_restored_optimizer_goes_on_as_if_it_had_not_been_saved(name: str, tmp
     assert w.numpy().tolist() == v.numpy().tolist()
 
 
+def test_velocities_that_no_step_uses_are_made_for_checkpoints_alone(tmp_path: Path) -> None:
+    v, optimizer = fg.Variable([1.0, 2.0]), fg.keras.optimizers.SGD(0.1)
+    traces = []
+
+    @fg.function
+    def train() -> None:
+        traces.append(1)
+        optimizer.apply_gradients([(2 * v, v)])
+
+    train()
+    assert len(traces) == 1 and not optimizer.momentums
+    path = fg.train.Checkpoint(v=v, o=optimizer).write(str(tmp_path / "c"))
+    w, other = fg.Variable([0.0, 0.0]), fg.keras.optimizers.SGD(0.1)
+    status = fg.train.Checkpoint(v=w, o=other).read(path)
+    other.apply_gradients([(2 * w, w)])
+    status.assert_existing_objects_matched().assert_consumed()
+    assert [len(each.variables) for each in (optimizer, other)] == [2, 2] and int(other.iterations) == 2
+    train()
+    assert len(traces) == 1
+
+
 def test_what_checkpoints_keep_of_an_optimizer_is_what_keras_2_keeps(tmp_path: Path) -> None:
     def kept(name: str) -> list[str]:
         w, b = fg.Variable([[1.0, 2.0]]), fg.Variable([1.0])
@@ -434,4 +455,5 @@ def test_what_checkpoints_keep_of_an_optimizer_is_what_keras_2_keeps(tmp_path: P
         keys = [key.removesuffix("/.ATTRIBUTES/VARIABLE_VALUE") for key, _ in fg.train.list_variables(path)]
         return [key.removeprefix("o/") for key in keys if key[:4] in ("o/_v", "o/_r", "o/_c")]
 
+    assert kept("SGD") == ["_variables/1", "_variables/2"]  # velocities, though there is no momentum
     assert kept("Adafactor") == ["_c/1", "_r/1", "_variables/1", "_variables/2", "_variables/3", "_variables/4"]

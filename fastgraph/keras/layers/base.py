@@ -32,6 +32,7 @@ from fastgraph.keras.layers.calls import (
     leaves,
     parameters_of,
     shapes_of,
+    spec_of,
     specs_of,
     take_batch_input_shape,
     traced_specs,
@@ -104,7 +105,7 @@ class Layer(Arguments, Module):
     #: Attributes that are no dependencies: what is in them is one by another name, or nobody's to restore.
     _UNTRACKED = frozenset(
         {"_own_weights", "_regularized", "_loss_functions", "_nodes", "_initial_weights", "_shapes", "_input_spec"}
-    )
+    ) | {"_given_specs"}
     _name: str
     _is_metric = False
     _any_masks = False  # whether there is a layer that makes masks: before that nobody looks for any
@@ -136,6 +137,7 @@ class Layer(Arguments, Module):
         self._input_spec: Any = None
         self._nodes: list[Node] = []  # its calls on symbolic tensors
         self._shapes: tuple[Any, Any] | None = None  # of the inputs and outputs it was called with
+        self._given_specs: Any = None  # the specs of those inputs
 
     def _weight(self, name: str, shape: ShapeLike, kind: str = "") -> Variable:
         """A new weight, with the initializer, regularizer and constraint that are attributes named after it."""
@@ -196,6 +198,7 @@ class Layer(Arguments, Module):
             self._mask_outputs(inputs, mask, outputs)
         if self._shapes is None:
             self._shapes = shapes_of(inputs), shapes_of(outputs)
+            self._given_specs = nesting.map_structure(spec_of, inputs)
         return outputs
 
     def _masks_of(self, inputs: Any, parameters: Parameters, kwargs: dict[str, Any]) -> Any:

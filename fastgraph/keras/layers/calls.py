@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from fastgraph.core.base import nesting
-from fastgraph.core.base.dtype import DTypeLike
+from fastgraph.core.base.dtype import DTypeLike, float32
 from fastgraph.core.base.shapes import Aval, TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import Tensor, current_state
@@ -90,6 +90,11 @@ def shapes_of(values: Any) -> Any:
         else [], values,
     )  # fmt: skip
     return tuple(shapes) if isinstance(shapes, list) and not any(isinstance(s, list) for s in shapes) else shapes
+
+
+def spec_of(leaf: Any) -> TensorSpec:
+    """Return the shape and dtype of an input; of what has none, those of any."""
+    return TensorSpec(getattr(leaf, "shape", None), getattr(leaf, "dtype", float32))
 
 
 @lru_cache(maxsize=4096)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from fastgraph.core.tape.indexed_slices import IndexedSlices
-from fastgraph.core.tensor import Tensor
-from fastgraph.keras.optimizers.base import Optimizer, Rate
+from fastgraph.core.tensor import Tensor, init_scope
+from fastgraph.keras.optimizers.base import CallableList, Optimizer, Rate
 from fastgraph.ops.creation import fill
 from fastgraph.ops.elementwise import cast, square, zeros_like
 from fastgraph.ops.exponentials import rsqrt, sqrt
@@ -36,12 +36,31 @@ class SGD(Optimizer):
             raise ValueError("`momentum` must be between [0, 1].")
         self._begin(locals())
         self.momentums: list[Variable] = []
+        self._still: list[Variable] = []  # whose velocities are not made
 
     def build(self, var_list: Sequence[Variable]) -> None:
-        """Make the velocities, if there is momentum."""
+        """Make the velocities. Without momentum no step uses them: they are made when somebody asks for them."""
         super().build(var_list)
+        self.momentums, self._still = [], list(var_list)
         if self.momentum:
-            self.momentums = [self.add_variable_from_reference(v, "m") for v in var_list]
+            self._complete()
+
+    def _complete(self) -> None:
+        still, self._still = self._still, []
+        self.momentums += [self.add_variable_from_reference(v, "m") for v in still]
+
+    @property
+    def variables(self) -> CallableList:
+        """The Variables that the optimizer keeps: the count of steps, then the velocities."""
+        with init_scope():
+            self._complete()
+        return super().variables
+
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+        """Return what checkpoints have of it, velocities too that are never used."""
+        with init_scope():
+            self._complete()
+        return super()._trackable_children(save_type, **kwargs)
 
     def update_step(self, gradient: Tensor, variable: Variable) -> None:
         """Change `variable` by its gradient."""
