@@ -9,6 +9,8 @@ Rule: a graph in, a graph out; nothing else changes.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastgraph.compiler.grouped_convolutions import apart, is_apart
@@ -58,7 +60,7 @@ def _expanded(graph: Graph) -> Graph:
         elif is_apart(node):
             outputs = apart(node, inputs, result)
         elif _stands_for_others(node):
-            outputs = _splice(node, inputs, result)
+            outputs = computed(node, inputs, result, _meaning(node))
         else:
             attrs = {k: expand(a) if k in _SUBGRAPHS and isinstance(a, Graph) else a for k, a in node.attrs.items()}
             avals = tuple([v.aval for v in node.outputs])
@@ -70,15 +72,18 @@ def _expanded(graph: Graph) -> Graph:
     return result.with_ends_of(graph, mapping)
 
 
-def _splice(node: Node, inputs: tuple[Value, ...], into: Graph) -> list[Value]:
-    """Append what the node stands for; return the values of its outputs."""
+def _meaning(node: Node) -> Callable[..., Any]:
+    if is_sliding(node) or is_paired(node):
+        return functools.partial(sliding if is_sliding(node) else paired, node)
+    assert node.op.decompose is not None
+    return functools.partial(node.op.decompose, **node.attrs)
+
+
+def computed(node: Node, inputs: Sequence[Value], into: Graph, compute: Callable[..., Any]) -> list[Value]:
+    """Append the ops by which `compute` makes of tensors what `node` gives; return the values of its outputs."""
     trace = GraphTrace(node.name)
     with use_trace(trace):
-        arguments = [trace.add_input(v.aval, f"x{i}") for i, v in enumerate(inputs)]
-        if is_sliding(node) or is_paired(node):
-            made = (sliding if is_sliding(node) else paired)(node, *arguments)
-        else:
-            made = node.op.decompose(*arguments, **node.attrs)  # type: ignore[misc]  # asked before
+        made = compute(*[trace.add_input(v.aval, f"x{i}") for i, v in enumerate(inputs)])
         results = () if made is None else tuple(made) if isinstance(made, (tuple, list)) else (made,)
         outputs = [trace.value_of(t) for t in results][: len(node.outputs)]
     body: Any = trace.finish(outputs)

@@ -25,6 +25,7 @@ from fastgraph.compiler.decompose import expand
 from fastgraph.compiler.program.graph_key import graph_key
 from fastgraph.compiler.program.shape_inference import CannotPlan
 from fastgraph.compiler.program.symbolic_extents import fits, shapes_of, witness_shapes
+from fastgraph.compiler.sized_lists import size_lists
 from fastgraph.compiler.store import kernel_service, program_store, wait_message
 from fastgraph.compiler.store.kernel_store import store
 from fastgraph.core.base import flags
@@ -86,7 +87,7 @@ def expand_all(graph: Graph) -> Graph:
 
 #: Graph -> Graph, in order. Then `assemble` makes the Program of a graph (fusion, loop nests, kernels' sources), the
 #: store makes machine code of its kernels, and the schedule a Plan for each set of shapes.
-PASSES: tuple[Callable[[Graph], Graph], ...] = (optimize.optimise, expand_all, fuse_epilogues)
+PASSES: tuple[Callable[[Graph], Graph], ...] = (optimize.optimise, size_lists, expand_all, fuse_epilogues)
 
 
 def compile_graph(graph: Graph, observe: Callable[[str, Graph], None] | None = None) -> Graph:

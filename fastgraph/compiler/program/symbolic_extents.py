@@ -17,6 +17,8 @@ from fastgraph.graph.ir import Graph, Node, Value
 
 #: Large enough not to be somebody's layer width, small enough for products of four.
 FIRST_WITNESS = 10_007
+#: Ops whose results are parts of elements of datasets: of batches, mostly.
+_ELEMENTS = frozenset({"iterator_get_next", "optional_get_value"})
 
 
 def primes(taken: set[int]) -> Iterator[int]:
@@ -50,7 +52,27 @@ def witness_avals(graph: Graph, shapes: Sequence[Shape]) -> Witnesses:
 def _infer(
     graph: Graph, shapes: Sequence[Shape], fresh: Callable[[], int], doubtful: Container[Node] | None = None
 ) -> Witnesses:
-    """See witness_avals. With `doubtful`, a branch or a loop that does not fit is an error if it is not among them."""
+    """See witness_avals. With `doubtful`, a branch or a loop that does not fit is an error if it is not among them.
+
+    Extents of datasets' elements, and of what is made of them, that only fit if they are equal (examples and labels of
+    a batch) have one witness: a run in which they are not is refused (`fits`).
+    """
+    alike: dict[tuple[Value, int], tuple[Value, int]] = {}
+    while True:
+        found, equal = _attempt(graph, shapes, fresh, doubtful, alike)
+        if not equal:
+            return found
+        alike.update(equal)
+
+
+def _attempt(
+    graph: Graph,
+    shapes: Sequence[Shape],
+    fresh: Callable[[], int],
+    doubtful: Container[Node] | None,
+    alike: Mapping[tuple[Value, int], tuple[Value, int]],
+) -> tuple[Witnesses, dict[tuple[Value, int], tuple[Value, int]]]:
+    """See _infer; extents that have to be equal come second, and then the first are not complete."""
     found = Witnesses()
     exact = not any(n is not None and n >= FIRST_WITNESS for shape in shapes for n in shape or ())
     data: set[Value] = set()  # values whose shapes depend on data
@@ -71,6 +93,9 @@ def _infer(
             may_fit = node.op.name in ("cond", "while") and (doubtful is None or node in doubtful)
             if not (tainted or may_fit):
                 raise CannotPlan(node, error, error.avals if isinstance(error, CannotPlan) else inputs) from error
+            equal = _equal(error.avals if isinstance(error, CannotPlan) else inputs, counts) if tainted else {}
+            if equal:
+                return found, equal
             found.opaque.add(node)
             avals = [v.aval for v in node.outputs]
         for value, aval in zip(node.outputs, avals, strict=True):
@@ -92,12 +117,22 @@ def _infer(
             shape = aval.shape or ()
             if None in shape:
                 data.add(value)
-                dims = [_count(value, a, counts, fresh) if n is None else n for a, n in enumerate(shape)]
+                dims = [_count(value, a, counts, fresh, alike) if n is None else n for a, n in enumerate(shape)]
                 aval = Aval(aval.dtype, tuple(dims))
             elif tainted:
                 data.add(value)
             found.avals[value] = aval
-    return found
+    return found, {}
+
+
+def _equal(
+    avals: Sequence[Aval], counts: Mapping[tuple[Value, int], int]
+) -> dict[tuple[Value, int], tuple[Value, int]]:
+    """Extents that are data, among those that do not fit together, with the one of a dataset's along the same axis."""
+    extents = {n for aval in avals for n in aval.shape or ()}
+    unfit = {key: n for key, n in counts.items() if n in extents and key[1] >= 0}
+    origins = {key[1]: key for key in reversed(unfit) if key[0].node.op.name in _ELEMENTS}
+    return {key: origins[key[1]] for key, n in unfit.items() if n != unfit.get(origins.get(key[1], key))}
 
 
 def _is_guess(found: Aval, noted: Aval) -> bool:
@@ -139,15 +174,21 @@ def leaked(source: str, avals: Mapping[Value, Aval]) -> set[int]:
     return numbers & unknown
 
 
-def _count(value: Value, axis: int, counts: dict[tuple[Value, int], int], fresh: Callable[[], int]) -> int:
+def _count(
+    value: Value,
+    axis: int,
+    counts: dict[tuple[Value, int], int],
+    fresh: Callable[[], int],
+    alike: Mapping[tuple[Value, int], tuple[Value, int]],
+) -> int:
     """The witness of a dimension that is data; the same for all that one mask picks, and for all that a loop stacks."""
     node = value.node
     if node.op.name in ("mask", "where_index"):
-        key = (node.inputs[-1], 0)
+        key = (node.inputs[-1], -2)
     elif _is_stacked(value) and axis == 0:
         key = (node.outputs[0], -1)
     else:
-        return fresh()
+        key = alike.get((value, axis), (value, axis))
     if key not in counts:
         counts[key] = fresh()
     return counts[key]

@@ -1,0 +1,124 @@
+"""Lists whose elements' extents are not noted before one is written, made with the extents that will be written.
+
+A TensorArray in a Function whose batch is unknown begins as a list of blanks (`list_blank`): what its loop leaves has
+extents that are data, and all that takes it, a gradient's loop too, would wait for them, and run by the ops' bodies.
+But the first element that is written has extents that inference knows, most often those of an argument.
+
+Rule: a graph in, a graph out; only what a list is made of changes. Blanks of the right extents are blanks all the same:
+whether one was written is asked of a flag, and the first that is written says the extents of all.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastgraph.compiler.decompose import computed
+from fastgraph.compiler.program.shape_inference import CannotPlan
+from fastgraph.compiler.program.symbolic_extents import FIRST_WITNESS, primes, witness_avals
+from fastgraph.core.base.dtype import int32
+from fastgraph.core.base.shapes import Aval, Shape
+from fastgraph.graph import ir
+from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.ops.creation import zeros
+from fastgraph.ops.elementwise import cast
+from fastgraph.ops.joining import stack
+from fastgraph.ops.movement import shape as shape_of
+
+#: Of a blank list: for each axis of its elements the extent, or the value and the axis that have it.
+_Extents = list["int | tuple[Value, int]"]
+
+
+def size_lists(graph: Graph) -> Graph:
+    """`graph` with lists of known extents in place of blank ones, in its subgraphs too, where inference knows them."""
+    if not _has_blanks(graph):
+        return graph
+    taken = {n for node in graph.nodes for value in node.outputs for n in value.aval.shape or () if n is not None}
+    fresh = primes(taken).__next__
+    shapes = [tuple([fresh() if n is None else n for n in value.aval.shape or ()]) for value in graph.parameters]
+    return _sized(graph, shapes)
+
+
+def _has_blanks(graph: Graph) -> bool:
+    return any(
+        node.op.name == "list_blank" or any(_has_blanks(inner) for inner, _ in ir.subgraphs(node))
+        for node in graph.nodes
+    )
+
+
+def _sized(graph: Graph, shapes: Sequence[Shape]) -> Graph:
+    try:
+        avals = witness_avals(graph, shapes).avals
+    except CannotPlan:  # arguments that only fit where some extents are equal
+        return graph
+    found: dict[int, tuple[Value, int]] = {}  # extents that are no numbers of the graph's: the first values with them
+    made: dict[Node, _Extents | dict[str, Graph]] = {}
+    for node in graph.nodes:
+        if node.op.name == "list_blank" and node.attrs["element"] is not None:
+            row = _row(graph, node.outputs[0], avals)
+            extents = [n if n < FIRST_WITNESS else found.get(n) for n in row or ()]
+            if row is not None and None not in extents:
+                made[node] = extents  # type: ignore[assignment]  # none is None
+        elif any(_has_blanks(inner) for inner, _ in ir.subgraphs(node)):
+            made[node] = {key: _sized(inner, _arguments(node, inner, avals)) for key, inner in _inner(node).items()}
+        for value in node.outputs:
+            for axis, n in enumerate(avals[value].shape or () if value in avals else ()):
+                if n is not None and n >= FIRST_WITNESS:
+                    found.setdefault(n, (value, axis))
+    return _rebuilt(graph, made) if made else graph
+
+
+def _inner(node: Node) -> dict[str, Graph]:
+    return {key: value for key, value in node.attrs.items() if isinstance(value, Graph)}
+
+
+def _arguments(node: Node, inner: Graph, avals: Mapping[Value, Aval]) -> list[Shape]:
+    first = next(place for graph, place in ir.subgraphs(node) if graph is inner)
+    return [avals[value].shape or () for value in node.inputs[first:]]
+
+
+def _row(graph: Graph, buffer: Value, avals: Mapping[Value, Aval]) -> tuple[int, ...] | None:
+    """The extents of the first element that is written to a list, in this graph or one that it is handed to."""
+    for node in graph.nodes:
+        for place, value in enumerate(node.inputs):
+            if value is not buffer:
+                continue
+            if node.op.step == "list_set" and place == 0:
+                return avals[node.inputs[2]].shape  # type: ignore[return-value]  # no witness is None
+            for inner, first in ir.subgraphs(node):
+                if place < first or (node.op.name == "while" and inner is not node.attrs["body_graph"]):
+                    continue
+                try:
+                    within = witness_avals(inner, _arguments(node, inner, avals)).avals
+                except CannotPlan:
+                    continue
+                row = _row(inner, inner.parameters[place - first], within)
+                if row is not None:
+                    return row
+    return None
+
+
+def _rebuilt(graph: Graph, made: Mapping[Node, _Extents | dict[str, Graph]]) -> Graph:
+    result = Graph(graph.name)
+    mapping: dict[Value, Value] = {}
+    for node in graph.nodes:
+        change = made.get(node)
+        if isinstance(change, list):
+            sources = [mapping[each[0]] for each in change if isinstance(each, tuple)]
+            given = [mapping[node.inputs[0]], *sources]
+            mapping[node.outputs[0]] = computed(node, given, result, functools.partial(_blank, node, change))[0]
+            continue
+        new = ir.copy_node(node, result, mapping)
+        if isinstance(change, dict):
+            new.attrs = {**new.attrs, **change}
+    return result.with_ends_of(graph, mapping)
+
+
+def _blank(node: Node, extents: _Extents, size: Any, *sources: Any) -> Any:
+    """The list in terms of ops."""
+    left = iter(sources)
+    dims = [shape_of(next(left))[each[1]] if isinstance(each, tuple) else each for each in extents]
+    made = zeros(stack([cast(size, int32), *dims]), node.attrs["dtype"])
+    made.set_shape(node.outputs[0].aval.shape)
+    return made
