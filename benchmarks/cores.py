@@ -12,6 +12,7 @@ cores are like these.
 from __future__ import annotations
 
 import argparse
+import bisect
 import heapq
 import json
 import math
@@ -171,9 +172,11 @@ def recorded(events: Any, plans: dict[int, Any], bandwidth: float) -> list[tuple
         with_inner_plans(plan, known)
     rows = sorted(events.tolist(), key=lambda e: (e[0], -e[1]))
     whole = [e for e in rows if e[5] == -1]
+    begins = [e[0] for e in rows]
     calls = []
     for call in whole:
-        within = [e for e in rows if e[5] >= 0 and call[0] <= e[0] and e[1] <= call[1]]
+        near = rows[bisect.bisect_left(begins, call[0]) : bisect.bisect_right(begins, call[1])]
+        within = [e for e in near if e[5] >= 0 and e[1] <= call[1]]
         run, used = _run_of(call[2], within, known, bandwidth)
         calls.append((run, call[1] - call[0] - used))
     return calls
