@@ -1,5 +1,7 @@
 """Gains by more cores: plans replayed on any number of threads (python -m benchmarks.cores [--report docs/cores.md]).
 
+With `--report` rows are kept in cores.json, so that programs can be measured one by one (`--only`).
+
 The steps of each program of `benchmarks.models` are timed while they run on one thread. A simulation then runs them as
 the executor would on more: shards are handed out by urgency, steps that need Python stay with the thread that called, a
 thread that sleeps takes a while to wake, and two that work at once slow each other down as this machine's do. What it
@@ -10,6 +12,7 @@ cores are like these.
 from __future__ import annotations
 
 import argparse
+import bisect
 import heapq
 import json
 import math
@@ -24,6 +27,8 @@ from pathlib import Path
 from typing import Any
 
 THREADS = (1, 2, 4, 8, 16, 64)
+#: The rows of the page, by program; each run brings its own up to date.
+RESULTS = Path(__file__).with_name("cores.json")
 #: Nanoseconds: from an invitation to a sleeping thread's first work; that a thread without work stays awake; the least
 #: work worth an invitation (`WORTH_NS` of the executor); handing out one shard.
 WAKE, AWAKE, WORTH, HANDOVER = 15_000.0, 20_000.0, 8_000.0, 150.0
@@ -33,6 +38,9 @@ TURNS, MOST_TURNS, TURN_S = 6, 18, 0.2
 QUIET = 0.03
 #: Bytes of a step's buffers up to which they count as kept in a core's cache; those of what is measured.
 CACHED, LARGE = 1 << 20, 1 << 27
+#: Times as fast as memory moves, from which on a shard did not move its buffers: they lay in a cache, or of a table few
+#: rows were touched.
+TOUCHED = 1.5
 
 
 @dataclass
@@ -164,9 +172,11 @@ def recorded(events: Any, plans: dict[int, Any], bandwidth: float) -> list[tuple
         with_inner_plans(plan, known)
     rows = sorted(events.tolist(), key=lambda e: (e[0], -e[1]))
     whole = [e for e in rows if e[5] == -1]
+    begins = [e[0] for e in rows]
     calls = []
     for call in whole:
-        within = [e for e in rows if e[5] >= 0 and call[0] <= e[0] and e[1] <= call[1]]
+        near = rows[bisect.bisect_left(begins, call[0]) : bisect.bisect_right(begins, call[1])]
+        within = [e for e in near if e[5] >= 0 and e[1] <= call[1]]
         run, used = _run_of(call[2], within, known, bandwidth)
         calls.append((run, call[1] - call[0] - used))
     return calls
@@ -212,7 +222,7 @@ def _run_of(address: int, events: list[Any], known: Any, bandwidth: float) -> tu
             share = (last - first) / max(units, 1)
             whole = bytes_moved(plan.spec, spec)
             rate = whole * share / max(taken, 1.0) / bandwidth if whole > CACHED else 0.0
-            step.shards.append(Shard(max(taken, 0.0), min(1.0, rate)))
+            step.shards.append(Shard(max(taken, 0.0), 0.0 if rate > TOUCHED else min(1.0, rate)))
         at = inside
     made = [steps.get(i, Step([Shard(0.0)], tuple(spec.after), spec.pinned)) for i, spec in enumerate(plan.spec.steps)]
     return Run(made, plan.parallel), used
@@ -373,18 +383,13 @@ def asked(workload: str, case: str, small: bool) -> dict[str, Any]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def measured(only: str | None, small: bool) -> list[dict[str, Any]]:
-    """A row for each program."""
+def programs(only: str | None = None) -> list[tuple[str, str]]:
+    """Workloads and cases."""
     from benchmarks.models import FAMILIES
     from benchmarks.run import cases
 
-    rows = []
-    for workload, names in cases(only, tuple(f"models.{family}" for family in FAMILIES)).items():
-        for case in names:
-            row = {"program": case, **asked(workload, case, small)}
-            rows.append(row)
-            print(line(row), flush=True)
-    return rows
+    found = cases(only, tuple(f"models.{family}" for family in FAMILIES)).items()
+    return [(workload, case) for workload, names in found for case in names]
 
 
 def line(row: dict[str, Any]) -> str:
@@ -392,15 +397,11 @@ def line(row: dict[str, Any]) -> str:
     said = {int(t): ns for t, ns in row["said"].items()}
     cores = os.cpu_count() or 1
     own = said.get(cores, said[1])
-    cells = [row["program"], f"{row['step_ns'] / 1e6:.3g}", f"{row['measured'] / 1e6:.3g}", f"{own / 1e6:.3g}"]
+    disturbed = f" ({row['beside']:.0%} beside)" if row["beside"] >= QUIET else ""
+    cells = [row["program"] + disturbed]
+    cells += [f"{row['step_ns'] / 1e6:.3g}", f"{row['measured'] / 1e6:.3g}", f"{own / 1e6:.3g}"]
     cells += [f"{own / row['measured'] - 1:+.0%}", *(f"{said[1] / said[t]:.1f}" for t in THREADS[1:])]
     return "| " + " | ".join(cells) + " |"
-
-
-def besides(rows: list[dict[str, Any]]) -> str:
-    """The programs whose measurement was disturbed."""
-    found = [f"{row['program']} ({row['beside']:.0%})" for row in rows if row["beside"] >= QUIET]
-    return f"\nOther programs had part of the processors' time beside {', '.join(found)}." if found else ""
 
 
 def page(rows: list[dict[str, Any]]) -> str:
@@ -414,14 +415,15 @@ def page(rows: list[dict[str, Any]]) -> str:
     place = f"{where['date']}, {where['cpu']}, {cores} cores, {where['system']}"
     head = [
         "# Cores", "",
-        f"{place}, load {where['load'][0]:.1f} as it ended.", "",
+        f"{place}.", "",
         "Written by `python -m benchmarks.cores`, which says how the simulation works. Milliseconds of a step on one",
         f"thread and on {cores}, measured; on {cores}, simulated from the one thread's recording, and how much that is",
         "off; how many times as fast as on one thread more are by the simulation, on a machine whose further cores",
         "are like these. Two cores that work at once take {:.2f} times as long each for arithmetic here, {:.2f} times"
         " for memory.".format(*factors), "",
         f"The simulation is off by {statistics.median(errors):.0%} in the median, by 15 % or less in "
-        f"{sum(e <= 0.15 for e in errors)} of {len(rows)} programs." + besides(rows), "",
+        f"{sum(e <= 0.15 for e in errors)} of {len(rows)} programs. \"Beside\" is the part of the processors' time",
+        "that other programs had meanwhile, where that was 3 % or more: such a row says little.", "",
         f"| program | 1, ms | {cores}, ms | simulated | off | " + " | ".join(f"x {t}" for t in THREADS[1:]) + " |",
         "| --- |" + " --- |" * (4 + len(THREADS) - 1),
     ]  # fmt: skip
@@ -438,9 +440,13 @@ def main() -> None:
     if options.child:
         print(json.dumps(child(*options.child)))
         return
-    rows = measured(options.only, options.small)
-    if options.report:
-        options.report.write_text(page(rows))
+    kept: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() and options.report else {}
+    for workload, case in programs(options.only):
+        kept[case] = {"program": case, **asked(workload, case, options.small)}
+        print(line(kept[case]), flush=True)
+        if options.report:
+            RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+            options.report.write_text(page([kept[name] for _, name in programs() if name in kept]))
 
 
 if __name__ == "__main__":

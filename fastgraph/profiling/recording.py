@@ -263,9 +263,9 @@ def with_inner_plans(plan: Plan, known: dict[int, Plan]) -> None:
     known[id(plan)] = plan
     for step in plan.spec.steps:
         if isinstance(step, specs.Branch):
-            inner = (step.then_plan, step.else_plan)
+            inner = [step.then_plan, step.else_plan]
         elif isinstance(step, specs.Loop):
-            inner = (step.cond_plan, step.body_plan)
+            inner = [step.cond_plan, step.body_plan, *([step.burst_plan] if step.burst_plan is not None else [])]
         else:
             continue
         for each in inner:

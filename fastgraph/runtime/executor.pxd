@@ -95,6 +95,16 @@ cdef struct CStep:
     SubPlans* sub
     void* spec              # the Python StepSpec, held by the Plan
 
+cdef struct Pace:           # whether a short plan gains by threads
+    int32_t tried           # 0: it is long, or as long as data says
+    int32_t lock
+    int32_t alone           # it runs on one thread now
+    int32_t left            # runs on several threads until one is tried; while it runs on one, those of a trial
+    int32_t worse           # runs on several threads, one after another, that took longer than on one
+    int64_t alone_ns        # what a run takes on one thread
+    int64_t lost            # nanoseconds, by a trial of several
+    int64_t until           # the next trial of several, or since when they are worse
+
 cdef struct CPlan:
     CSlot* slots
     CStep* steps
@@ -113,6 +123,7 @@ cdef struct CPlan:
     int32_t n_dynamic
     int32_t n_cells
     int32_t parallel        # 2: with a step that is long enough where cores are crowded
+    Pace pace
     int32_t quick           # so short that giving the GIL away would cost more than it takes
     int32_t lock
     int32_t n_idle

@@ -20,6 +20,9 @@ class Plan:
     def needs_python(self) -> bool: ...
     @property
     def parallel(self) -> bool: ...
+    @property
+    def alone(self) -> bool:
+        """True while one thread runs it, as runs on several took longer."""
     def shards(self) -> list[int]:
         """Into how many parts each step is cut."""
 

@@ -3,7 +3,8 @@
 
 Rule: between the first step of a call and the last there is no Python, except in steps that are Python themselves:
 those run on the calling thread, in program order, and take the GIL just for themselves. It knows no op by name, and
-decides nothing: order, memory, shards and what is worth a thread are in the PlanSpec.
+decides nothing: order, memory, shards and what is worth a thread are in the PlanSpec; that a short plan gains by
+threads as its costs say, it measures.
 
 A *frame* is one run of one plan: where its slots are now and which steps are done. Frames are kept by their plan for
 the next call, so that several threads may run one plan at once and a call allocates next to nothing.
@@ -57,10 +58,14 @@ cdef enum:
     ALIGNMENT = 16            # of the structs of a plan
     CHUNK = 2048              # bytes of them that are taken at once
     SPIN_NS = 20000
+    TRIED = 3                 # runs that tell whether threads lose
+    TRIED_NS = 5000000        # that they take at least
+    AGAIN_NS = 50000000       # until they are tried again, at least
     SIGNAL_NS = 50000000      # Ctrl-C is looked at this often
 
 cdef double CLOCK_NS = 2e6    # estimated work between two looks at the clock
 cdef double QUICK_NS = 2000.0
+cdef double PACED_NS = 5e7     # estimated cost of a plan up to which both one thread and several are tried
 cdef double WORTH_NS = 8000.0  # ready work for which a sleeping thread is woken
 
 cdef CPlan* _all_plans = NULL
@@ -80,7 +85,7 @@ def _after_fork_in_child() -> None:
     # Another thread may have held a plan's lock when the process forked.
     cdef CPlan* p = _all_plans
     while p != NULL:
-        p.lock = 0
+        p.lock = p.pace.lock = 0
         p = p.next
     recorder.on = recorder.writing = 0
 

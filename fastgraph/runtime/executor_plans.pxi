@@ -38,6 +38,7 @@ cdef class Plan:
                 )
         p.cost = spec.cost
         p.parallel = spec.parallel
+        p.pace.tried, p.pace.left = spec.cost < PACED_NS, 32
         p.slots = <CSlot*>self.take(p.n_slots * sizeof(CSlot))
         p.constants = <void**>self.take(p.n_slots * sizeof(void*))
         p.constant_data = <char**>self.take(p.n_slots * sizeof(char*))
@@ -401,6 +402,7 @@ cdef class Plan:
             urgency[i] = tail + s.cost / s.n_shards
             s.alone = alone + s.cost / s.n_shards
             s.long_enough = s.cost >= TURN_NS
+            p.pace.tried = p.pace.tried and s.sub == NULL
             if p.parallel and s.long_enough:
                 p.parallel = 2
         for rank, i in enumerate(sorted(range(n), key=lambda step: (-urgency[step], step))):
@@ -509,6 +511,11 @@ cdef class Plan:
     @property
     def parallel(self) -> bool:
         return bool(self.c.parallel)
+
+    @property
+    def alone(self) -> bool:
+        """True while one thread runs it, as runs on several took longer."""
+        return bool(self.c.pace.alone)
 
     def shards(self) -> list[int]:
         """Into how many parts each step is cut."""

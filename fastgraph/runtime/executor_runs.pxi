@@ -57,14 +57,64 @@ cdef int _run_timed(Frame* f, int64_t* times) noexcept nogil:
 
 cdef int _run(Frame* f, bint caller) noexcept nogil:
     """Run a frame's steps: one after another, or on the pool where the plan is worth it. -1: see f.fault."""
+    if f.plan.parallel == 0 or pool_threads() < 2:
+        return _run_alone(f, caller)
+    return _run_quicker(f, caller) if f.plan.pace.tried else _run_parallel(f, caller)
+
+
+cdef int _run_alone(Frame* f, bint caller) noexcept nogil:
     cdef CPlan* p = f.plan
     cdef int32_t i
-    if p.parallel and pool_threads() > 1:
-        return _run_parallel(f, caller)
     for i in range(p.n_steps):
         if _run_step(f, i, &p.steps[i], caller):
             return -1
     return 0
+
+
+cdef int _run_quicker(Frame* f, bint caller) noexcept nogil:
+    """Run on several threads, or on one while that takes less time.
+
+    How long a core waits for what another one wrote, no cost says: where the cores share no cache, or other programs
+    have them, steps may take longer on two threads than on one. That comes and goes: where several threads begin to
+    lose they stop, and soon they try again, for at most a 32nd of the time.
+    """
+    cdef Pace* pace = &f.plan.pace
+    cdef bint alone
+    cdef int failed
+    cdef int64_t begin, now, taken
+    if not fg_spin_try(&pace.lock):  # two calls at once: the first is timed
+        return _run_parallel(f, caller)
+    begin = fg_now_ns()
+    alone = begin < pace.until if pace.alone else pace.left == 0
+    failed = _run_alone(f, caller) if alone else _run_parallel(f, caller)
+    now = fg_now_ns()
+    taken = max(now - begin, 1)
+    if failed:
+        pass
+    elif alone and pace.alone:
+        pace.alone_ns = min(taken, pace.alone_ns + pace.alone_ns // 64)
+    elif alone:
+        pace.left = <int32_t>min(64 + 256 * taken // max(pace.lost, 1), 1 << 16)
+        pace.alone_ns = taken
+    elif pace.alone:  # a trial
+        pace.lost += taken - pace.alone_ns
+        pace.left += 1
+        if taken < 0.9 * pace.alone_ns:
+            pace.alone, pace.left, pace.worse = 0, 64, 0
+        elif pace.left >= TRIED and now - pace.until >= TRIED_NS:
+            pace.until = now + max(AGAIN_NS, 32 * pace.lost)
+            pace.left = pace.lost = 0
+    else:
+        pace.left -= 1
+        pace.lost = taken
+        pace.worse = pace.worse + 1 if pace.alone_ns and taken > pace.alone_ns else 0
+        if pace.worse == 1:
+            pace.until = now
+        elif pace.worse >= TRIED and now - pace.until >= TRIED_NS:
+            pace.alone, pace.until = 1, now + AGAIN_NS
+            pace.left = pace.lost = pace.worse = 0
+    fg_spin_unlock(&pace.lock)
+    return failed
 
 
 cdef void _push(Frame* f, int32_t i) noexcept nogil:

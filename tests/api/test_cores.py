@@ -9,6 +9,7 @@ import fastgraph as tf
 from benchmarks.cores import HANDOVER, WAKE, Contention, Run, Shard, Step, recorded, simulate
 from fastgraph.core.base import flags
 from fastgraph.core.native.thread_pool import num_threads, set_num_threads
+from fastgraph.profiling.recording import with_inner_plans
 from fastgraph.runtime import executor
 
 ALONE = Contention()
@@ -102,3 +103,23 @@ def test_parts_of_a_product_move_its_bytes_once() -> None:
     assert len(product.shards) > 1
     moved = 1e6 * sum(shard.alone * shard.streaming for shard in product.shards)
     assert moved == pytest.approx(4 * (2 * 1024 * 256 + 1024**2), rel=1e-3)
+
+
+def test_a_recording_knows_the_plans_of_many_rounds_at_once() -> None:
+    @tf.function
+    def f(x: tf.Tensor) -> tf.Tensor:
+        for _ in tf.range(300):
+            x = tf.tanh(tf.linalg.matvec(tf.ones([2, 2]), x)) + 0.5
+        return x
+
+    x = tf.ones([2])
+    with flags.override(tier="last", threads=1):
+        f(x)
+        executor.start_recording(10_000)
+        f(x)
+        events, plans, _ = executor.stop_recording()
+    known: dict[int, executor.Plan] = {}
+    for plan in plans.values():
+        with_inner_plans(plan, known)
+    assert set(events["plan"].tolist()) <= set(known)
+    assert any(getattr(step, "burst_plan", None) is not None for plan in known.values() for step in plan.spec.steps)

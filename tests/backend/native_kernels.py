@@ -20,6 +20,9 @@ _kept: list[Any] = []  # a compiled function must outlive its address
 usleep = ctypes.CDLL(None).usleep  # opaque to LLVM: what lies in memory is read again after it
 usleep.argtypes = [ctypes.c_uint]
 usleep.restype = ctypes.c_int
+pthread_self = ctypes.CDLL(None).pthread_self
+pthread_self.argtypes = []
+pthread_self.restype = ctypes.c_int64
 
 
 def native(function: Callable[..., int]) -> int:
@@ -170,6 +173,18 @@ def meet_in_shards() -> int:
                     out[me] = float32(1)
                     break
                 usleep(100)
+        return 0
+
+    return native(kernel)
+
+
+@cache
+def sleep() -> int:
+    """Sleep for sizes[1] microseconds for each unit on the thread sizes[0], for sizes[2] on others."""
+
+    def kernel(buffers, sizes, begin, end):
+        for _ in range(begin, end):
+            usleep(sizes[1] if pthread_self() == sizes[0] else sizes[2])
         return 0
 
     return native(kernel)

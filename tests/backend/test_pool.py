@@ -106,6 +106,29 @@ def test_two_calls_of_one_plan_overlap() -> None:
     assert results == {0: [1], 1: [1]}
 
 
+def unequal_plan(own: int, others: int) -> executor.Plan:
+    """Four short shards that sleep for so many microseconds on the thread that calls, and on another one."""
+    b = Builder(parallel=True, cost=1e6)
+    out = b.block((4,))
+    b.kernel(native.sleep(), (), (out,), sizes=(native.pthread_self(), own, others), extent=4, chunk=1, cost=1e6)
+    b.output(out)
+    return b.plan()
+
+
+def test_what_threads_slow_down_one_runs_until_they_gain() -> None:
+    """Both ways are tried: what a helper does worse is left to the thread that calls; what two do sooner is not."""
+    slower, sooner = unequal_plan(100, 20_000), unequal_plan(2000, 2000)
+    runs = 0
+    while not slower.alone and runs < 2000:
+        slower.run([])
+        runs += 1
+    assert slower.alone
+    assert runs > 32
+    for _ in range(100):
+        sooner.run([])
+    assert not sooner.alone
+
+
 def test_shards_of_one_step_overlap() -> None:
     """Shard k sets flag k and waits for the other's."""
     b = Builder(parallel=True, cost=1e9)
