@@ -10,7 +10,7 @@ __version__ = "2.21.0+fastgraph.0.1.0"
 import sys as _sys
 
 try:
-    from fastgraph.core.native import buffer as _first
+    import fastgraph.core.native.buffer  # noqa: F401
 except ModuleNotFoundError as error:
     if error.name != "fastgraph.core.native.buffer":
         raise
@@ -20,13 +20,14 @@ except ModuleNotFoundError as error:
         "headers), or leave that folder so that an installed fastgraph is found instead."
     ) from None
 
+from fastgraph.api import namespaces
+
+_first = _sys.modules["fastgraph.core.native.buffer"]
 if getattr(_first, "package", _sys.modules[__name__]) is not _sys.modules[__name__]:
     raise ImportError(
         "fastgraph is imported a second time, after it was taken out of sys.modules: its compiled parts belong to the "
         "first one. Leave it there, or begin a new process."
     )
-
-from fastgraph.api import namespaces
 
 __getattr__, __dir__ = namespaces.install(globals())
 _first.package = _sys.modules[__name__]

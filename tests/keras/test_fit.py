@@ -448,7 +448,7 @@ def test_batches_alone_are_shuffled_where_it_is_asked() -> None:
     rows = np.arange(10)
     model.fit(rows, -rows, batch_size=4, shuffle="batch", verbose=0)
     assert [sorted(x) for x, _ in seen] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
-    assert all([-row for row in x] == y for x, y in seen) and sum((x for x, _ in seen), []) != rows.tolist()
+    assert all([-row for row in x] == y for x, y in seen) and [i for x, _ in seen for i in x] != rows.tolist()
 
 
 def test_threads_count_names_for_themselves() -> None:
