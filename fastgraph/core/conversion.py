@@ -92,7 +92,7 @@ def register_tensor_conversion_function(
 
 
 def is_tensor(x: object) -> bool:
-    """True for tensors, Variables, composites and what has `is_tensor_like`; datasets, extension types are none.
+    """True for tensors, Variables, ragged and sparse ones and what has `is_tensor_like`; other composites are none.
 
     Source: tf.is_tensor.
     """
@@ -100,7 +100,7 @@ def is_tensor(x: object) -> bool:
         return True
     if type(x).__name__ in ("ObjectProxy", "_DictWrapper"):  # wrapt's, which have every attribute of what they wrap
         return False
-    return bool(getattr(x, "_is_tensor", hasattr(x, "__fg_tensor__") or hasattr(x, "is_tensor_like")))
+    return bool(getattr(x, "_is_tensor", hasattr(x, "__fg_tensor__"))) or hasattr(x, "is_tensor_like")
 
 
 def convert_value(value: Any, dtype: DType | None = None) -> Tensor:

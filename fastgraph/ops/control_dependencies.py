@@ -5,7 +5,8 @@ Rule: nothing here makes a node. Effects keep program order by themselves, so wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, MappingView, Set
+from collections.abc import Callable, Iterable, Iterator, MappingView
+from collections.abc import Set as AbstractSet
 from typing import Any, Self
 
 import numpy as np
@@ -62,7 +63,8 @@ class control_dependencies:
     checks what it is given and notes it in the graph.
 
     Args:
-        control_inputs: A list, or iterator, of tensors, operations, Variables or, run when it is entered, callables; None: no more.
+        control_inputs: A list or an iterator of tensors, operations, Variables or, run when it is entered, callables;
+            None: no more.
 
     Raises:
         TypeError: One of them is something else.
@@ -81,7 +83,7 @@ class control_dependencies:
         self._nodes: list[Any] = []
         self._before: Any = None
         self._none = control_inputs is None
-        if isinstance(control_inputs, Iterator | Set | MappingView):
+        if isinstance(control_inputs, Iterator | AbstractSet | MappingView):
             control_inputs = list(control_inputs)
         for given in nesting.flatten([] if control_inputs is None else control_inputs):
             if executing_eagerly() and callable(given) and not isinstance(given, Tensor):

@@ -13,6 +13,7 @@ import pytest
 import fastgraph as fg
 from fastgraph.api import eager_context
 from fastgraph.core import devices
+from fastgraph.core.base.composite import CompositeTensor
 
 c = fg.constant
 
@@ -409,6 +410,10 @@ def test_what_says_that_it_is_like_a_tensor_is_one() -> None:
 
     class ObjectProxy(Like): ...
 
+    class Composite(CompositeTensor): ...
+
+    assert not fg.is_tensor(Composite()) and fg.is_tensor(fg.sparse.eye(2)) and fg.is_tensor(fg.ragged.constant([[1]]))
+    assert fg.is_tensor(fg.IndexedSlices(fg.ones([1]), fg.constant([0])))
     assert fg.is_tensor(Like()) and fg.get_static_value(Like()) is None and not fg.is_tensor(ObjectProxy())
 
 
