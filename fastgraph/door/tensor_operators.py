@@ -46,7 +46,7 @@ def add(x: object, y: object, name: str | None = None) -> Any:
     if found is NotImplemented:
         if not isinstance(y, CompositeTensor):  # its own operator may well be this function
             raise TypeError(f"Cannot add {y!r} to a tensor.")
-        found = tensor + y  # type: ignore[operator]
+        found = tensor + y
     return found
 
 
