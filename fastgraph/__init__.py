@@ -7,6 +7,8 @@ from __future__ import annotations
 
 __version__ = "2.21.0+fastgraph.0.1.0"
 
+import sys as _sys
+
 try:
     import fastgraph.core.native.buffer  # noqa: F401
 except ModuleNotFoundError as error:
@@ -20,4 +22,12 @@ except ModuleNotFoundError as error:
 
 from fastgraph.api import namespaces
 
+_first = _sys.modules["fastgraph.core.native.buffer"]
+if getattr(_first, "package", _sys.modules[__name__]) is not _sys.modules[__name__]:
+    raise ImportError(
+        "fastgraph is imported a second time, after it was taken out of sys.modules: its compiled parts belong to the "
+        "first one. Leave it there, or begin a new process."
+    )
+
 __getattr__, __dir__ = namespaces.install(globals())
+_first.package = _sys.modules[__name__]

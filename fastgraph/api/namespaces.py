@@ -28,6 +28,8 @@ _UNRESOLVED = object()
 #: Words that names have in common without being kindred.
 _VAGUE = frozenset(["all", "and", "any", "for", "from", "get", "has", "set", "the", "with", "experimental"])
 _tensorflow: dict[str, frozenset[str]] | None = None
+#: Namespaces whose functions compute, the operations and those made of them alike.
+_OF_OPS = frozenset(("audio", "image", "io", "linalg", "nn", "ragged", "sets", "sparse", "strings"))
 
 
 def tensorflow_names() -> dict[str, frozenset[str]]:
@@ -110,7 +112,10 @@ def _find(namespace: str, name: str) -> Any:
         module = _import(home)
         if f"{ROOT}.core.tensor" in sys.modules:
             _import("ops.python_operators")  # tensors can be made now
-        return _UNRESOLVED if module is None else getattr(module, attribute, _UNRESOLVED)
+        value = _UNRESOLVED if module is None else getattr(module, attribute, _UNRESOLVED)
+        if namespace in _OF_OPS or dotted in ("convert_to_tensor", "edit_distance"):
+            value = imported(f"{ROOT}.core.registry").watched(value)  # dispatchers are asked of it, as of ops
+        return value
     if name.startswith("_"):  # asked by Python and by debuggers: no reason to import anything
         return _UNRESOLVED
     if namespace in ALIASES:

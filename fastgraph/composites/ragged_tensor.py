@@ -42,6 +42,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
     Made by RaggedTensor.from_row_splits and its like, or by ragged.constant.
     """
 
+    _is_tensor = True
     __array_ufunc__ = None  # array + ragged is ragged's affair
 
     def __init__(self, values: Any, row_partition: Any, internal: bool = False) -> None:

@@ -67,6 +67,8 @@ class SparseTensor(CompositeTensor):
                [7., 0.]], dtype=float32)>
     """
 
+    _is_tensor = True
+
     def __init__(self, indices: TensorLike, values: TensorLike, dense_shape: TensorLike) -> None:
         self._indices: Any = convert_to_tensor(indices, int64)
         self._values: Any = convert(values)

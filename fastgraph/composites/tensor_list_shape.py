@@ -13,8 +13,8 @@ from fastgraph.core.registry import get
 
 
 def reaches(trace: Any, outer: Any) -> bool:
-    """Return whether `trace` is `outer`, or inside of it."""
-    while trace is not None and trace is not outer:
+    """Return whether `trace` is `outer`, or inside of it; scratch graphs, which never run, reach one another."""
+    while trace is not None and trace is not outer and not (trace.scratch and outer.scratch):
         trace = trace.outer
     return trace is not None
 

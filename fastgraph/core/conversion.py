@@ -92,8 +92,15 @@ def register_tensor_conversion_function(
 
 
 def is_tensor(x: object) -> bool:
-    """True for tensors, Variables and composites; datasets, extension types are none. Source: tf.is_tensor."""
-    return isinstance(x, Tensor) or bool(getattr(x, "_is_tensor", hasattr(x, "__fg_tensor__")))
+    """True for tensors, Variables, ragged and sparse ones and what has `is_tensor_like`; other composites are none.
+
+    Source: tf.is_tensor.
+    """
+    if isinstance(x, Tensor):
+        return True
+    if type(x).__name__ in ("ObjectProxy", "_DictWrapper"):  # wrapt's, which have every attribute of what they wrap
+        return False
+    return bool(getattr(x, "_is_tensor", hasattr(x, "__fg_tensor__"))) or hasattr(x, "is_tensor_like")
 
 
 def convert_value(value: Any, dtype: DType | None = None) -> Tensor:

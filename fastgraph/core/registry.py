@@ -21,6 +21,7 @@ _OPS = "fastgraph.ops"
 _primitives: dict[str, Primitive] = {}
 _public: dict[str, Any] = {}
 _watchers: list[Callable[[Any], None]] = []
+_shown: list[Any] = []  # to `watched`
 
 
 def register(primitive: Primitive) -> Primitive:
@@ -42,14 +43,15 @@ def register_public(function: Callable[..., Any], *names: str) -> Callable[..., 
 
 
 def watch(watcher: Callable[[Any], None]) -> None:
-    """Have `watcher` called with each public function that there is, and with those that come."""
-    for function in [*_public.values()]:
+    """Have `watcher` called with each public function that there is, and with those that come, or are `watched`."""
+    for function in [*_public.values(), *_shown]:
         watcher(function)
     _watchers.append(watcher)
 
 
 def watched(value: Any) -> Any:
     """Show a public object that is no op to the watchers; return it."""
+    _shown.append(value)
     for watcher in _watchers:
         watcher(value)
     return value

@@ -171,6 +171,7 @@ cdef bint _handles_tensors(kind):
 cdef object _equality(object slot, str name, object tensor, object other, bint negated):
     """tensor == other, elementwise; shapes that do not fit are unequal as a whole. Source: tf.Tensor.__eq__."""
     cdef EagerTensor scalar
+    cdef bint own
     if other is None:
         return negated
     if _promotion is not None and _uneven(tensor, other):
@@ -183,10 +184,18 @@ cdef object _equality(object slot, str name, object tensor, object other, bint n
             scalar = _scalar(other, (<EagerTensor>tensor).dtype_code)
         if scalar is not None:
             other = scalar
-        elif (not _is_lazy_tensor(other) and _handles_comparison(type(other))) or class_has(other, "__fg_bind__"):
+        elif class_has(other, "__fg_bind__"):
             return NotImplemented
         else:
-            other = convert(other, tensor.dtype)
+            own = not _is_lazy_tensor(other) and _handles_comparison(type(other))
+            if own and not hasattr(type(other), "__array__"):
+                return NotImplemented
+            try:
+                other = convert(other, tensor.dtype)
+            except TypeError:
+                if own:
+                    return NotImplemented
+                raise
     try:
         return _operate(slot, name, tensor, other, 0)
     except (InvalidArgumentError, ValueError) as error:
@@ -220,8 +229,7 @@ cdef bint _handles_comparison(kind):
     """Return whether a type, or one that it inherits from, has an `__eq__` of its own that may know tensors."""
     for base in kind.__mro__:
         if "__eq__" in base.__dict__:  # that of sequences and numbers of Python's own does not
-            return base.__module__ not in ("builtins", "numpy", "array", "collections") and (
-                not hasattr(kind, "__array__"))
+            return base.__module__ not in ("builtins", "numpy", "array", "collections")
     return False
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import fastgraph
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.core import fallback_dispatch
+from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.door.static_types import write_attribute
@@ -38,7 +39,15 @@ def _public(name: str) -> Callable[..., Any]:
 
 def add(x: object, y: object, name: str | None = None) -> Any:
     """Return x + y as Tensors have it: of strings, joined. Source: tf.__operators__.add."""
-    return fastgraph.add(x, y, name=name) if name is not None else _tensor(x) + y
+    if name is not None:
+        return fastgraph.add(x, y, name=name)
+    tensor = _tensor(x)
+    found = type(tensor).__add__(tensor, y)
+    if found is NotImplemented:
+        if not isinstance(y, CompositeTensor):  # its own operator may well be this function
+            raise TypeError(f"Cannot add {y!r} to a tensor.")
+        found = tensor + y
+    return found
 
 
 def eq(x: object, y: object) -> Any:
@@ -58,6 +67,11 @@ def getitem(tensor: object, slice_spec: object, var: object = None) -> Any:
 
 def _tensor(x: Any) -> Any:
     return x if isinstance(x, Tensor) else fastgraph.convert_to_tensor(x)
+
+
+def _like(x: Any, y: Any) -> Any:
+    """Return what stands left of y as a tensor of its dtype, as Tensor's mirrored operators have it."""
+    return x if fastgraph.is_tensor(x) else fastgraph.convert_to_tensor(x, getattr(y, "dtype", None))
 
 
 #: RaggedTensor's `[]`. Source: tf.__operators__.ragged_getitem.
@@ -113,7 +127,7 @@ def _methods() -> dict[str, Any]:
             found[mirrored] = _method(
                 mirrored,
                 getattr(Tensor, "__rtruediv__" if operator == "div" else mirrored),
-                lambda y, x, function=function: function(x, y),
+                lambda y, x, function=function: function(_like(x, y), y),
             )
     for operator, public in _UNARY.items():
         found[f"__{operator}__"] = _method(f"__{operator}__", getattr(Tensor, f"__{operator}__"), _public(public))

@@ -82,6 +82,7 @@ class GraphTrace(Trace):
         self.graph.trace = self
         self.parent = parent
         self.kind = kind
+        self.scratch = False  # a graph that programs make to look at shapes alone
         self.enclosing: GraphTrace | None = None  # of a function: what traces the call that it is traced for
         self.within: dict[Any, Any] = {}  # the functions traced for calls here that take tensors of this trace
         self.operands: list[Any] = []

@@ -31,7 +31,7 @@ from fastgraph.graph.trace import GraphTrace
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import cast, identity
 from fastgraph.ops.gathering import gather
-from fastgraph.ops.joining import stack
+from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.movement import shape
 from fastgraph.ops.reduction import reduce_sum
 
@@ -91,7 +91,7 @@ class Run:
             trace = current_trace()
             value = node.attrs["value"]
             return [Part(value if trace is None else trace.constant(value), False)]
-        if name == "draw":
+        if name == "draw" and self.n is not None:
             return [self._draw(node, parts)]
         if name in _STRUCTURAL:
             try:
@@ -126,24 +126,24 @@ class Run:
 
     def full(self, part: Part, aval: Aval) -> Any:
         """The tensor with a first axis of all elements."""
-        return part.tensor if part.batched else spread(part.tensor, aval, self.n)
+        return part.tensor if part.batched or self.n is None else spread(part.tensor, aval, self.n)
 
     # -- one element after the other
 
     def _looped(self, node: Node, parts: Sequence[Part]) -> list[Part]:
-        def one(i: Tensor | int) -> list[Any]:
-            taken = [Part(gather(p.tensor, i), False) if p.batched else p for p in parts]
-            return [part.tensor for part in Run(1).node(node, taken)]
+        def one(i: Tensor) -> list[Any]:
+            return alone([Part(gather(p.tensor, i), False) if p.batched else p for p in parts])
+
+        def alone(taken: list[Part]) -> list[Any]:
+            return [part.tensor for part in Run(None).node(node, taken)]
 
         if current_trace() is not None:
             made = stacked_loop(self.n, lambda i: ((), one(i)), (), "elements")[1]
             return [Part(tensor, True) for tensor in made]
-        rows = [one(i) for i in range(self.n)]
+        columns = [unstack(p.tensor, self.n) if p.batched and self.n else [p.tensor] * self.n for p in parts]
+        rows = [alone([Part(column[i], False) for column in columns]) for i in range(self.n)]
         if not rows:
-            return [
-                Part(zeros([0, *[size or 0 for size in value.aval.shape or ()]], value.aval.dtype), True)
-                for value in node.outputs
-            ]
+            return [Part(_none_of(value.aval), True) for value in node.outputs]
         return [Part(stack(list(column)), True) for column in zip(*rows, strict=True)]
 
     # -- random numbers
@@ -177,7 +177,7 @@ class Run:
         if parts[0].batched:
             raise NoRule
         graphs = (node.attrs["then_graph"], node.attrs["else_graph"])
-        batched = any(part.batched for part in parts) or any(_draws(graph) for graph in graphs)
+        batched = self.n is not None and (any(part.batched for part in parts) or any(map(_draws, graphs)))
 
         def branch(graph: Graph) -> Callable[[], list[Any]]:
             def run() -> list[Any]:
@@ -199,12 +199,12 @@ class Run:
         test, body = node.attrs["cond_graph"], node.attrs["body_graph"]
         flags = [part.batched for part in parts]
         while True:
-            after = _flow(body, flags)
+            after = self._flow(body, flags)
             wider = [a or b for a, b in zip(flags[:n_carried], after[:n_carried], strict=True)]
             if wider == flags[:n_carried]:
                 break
             flags[:n_carried] = wider
-        if _flow(test, flags)[0] or node.attrs.get("joined"):
+        if self._flow(test, flags)[0] or (node.attrs.get("joined") and self.n is not None):
             raise NoRule
         row_flags = after[n_carried:]
         start = [
@@ -260,13 +260,18 @@ class Run:
             rows.append(made[n_carried:])
         if rows or len(body.outputs) == n_carried:
             return carried, [stack(list(column)) for column in zip(*rows, strict=True)]
-        raise NoRule  # no iteration, and rows wanted: each element's own loop knows what they are
+        if self.n is not None:
+            raise NoRule  # no iteration, and rows wanted: each element's own loop knows what they are
+        return carried, [_none_of(value.aval) for value in body.outputs[n_carried:]]
+
+    def _flow(self, graph: Graph, flags: Sequence[bool]) -> list[bool]:
+        return _flow(graph, flags) if self.n is not None else [False] * len(graph.outputs)
 
     # -- custom gradients
 
     def _custom(self, node: Node, forward: GraphTrace, table: dict[Value, Part]) -> list[Part]:
         """The values; their gradient is the custom one, run for all elements."""
-        n_outputs = node.attrs["n_outputs"]
+        n_outputs, several = node.attrs["n_outputs"], self.n is not None
         parts = [table[value] for value in node.inputs]
         outputs = [self.full(parts[i], node.inputs[i].aval) for i in range(n_outputs)]
         inputs = parts[n_outputs:]
@@ -280,7 +285,7 @@ class Run:
             graph = trace.finish(found)
             held = [Part(each, False) for each in deref([held for held, _ in graph.captures])]
             made = iter(
-                self.graph(graph, [*[Part(dy, True) for dy in dys], *[table[v] for v in trace.residuals], *held])
+                self.graph(graph, [*[Part(dy, several) for dy in dys], *[table[v] for v in trace.residuals], *held])
             )
             result: list[Any] = []
             for grad, part in zip(grads, inputs, strict=True):
@@ -289,17 +294,17 @@ class Run:
                     continue
                 one = next(made)
                 full = self.full(one, grad.aval)
-                result.append(full if part.batched else reduce_sum(full, 0))
+                result.append(full if part.batched or not several else reduce_sum(full, 0))
             return result
 
         tensors = [part.tensor for part in inputs]
         outer = current_trace()
         if outer is not None:
-            return [Part(tensor, True) for tensor in outer.custom_gradient(outputs, tensors, backward)]
+            return [Part(tensor, several) for tensor in outer.custom_gradient(outputs, tensors, backward)]
         with stop_recording():
             outputs = [identity(tensor) for tensor in outputs]
         record_operation(node.op.name, tensors, outputs, backward)
-        return [Part(tensor, True) for tensor in outputs]
+        return [Part(tensor, several) for tensor in outputs]
 
 
 _STRUCTURAL: dict[str, Callable[[Run, Node, Sequence[Part]], list[Part]]] = {
@@ -312,6 +317,11 @@ _STRUCTURAL: dict[str, Callable[[Run, Node, Sequence[Part]], list[Part]]] = {
 def _stackable(leaf: Any) -> Any:
     """`leaf` as what elements are stacked of: rows of other places cannot be, so IndexedSlices become dense."""
     return convert(leaf) if isinstance(leaf, IndexedSlices) else as_tensor(leaf)
+
+
+def _none_of(aval: Aval) -> Any:
+    """A stack of no tensors like this one; of sizes that are not known, 0."""
+    return zeros([0, *[size or 0 for size in aval.shape or ()]], aval.dtype)
 
 
 def _dense(grad: object) -> Any:

@@ -94,6 +94,8 @@ def _expanded(node: Node) -> list[Definition]:
     axes, shape = node.attrs["axes"], node.outputs[0].aval.shape
     if len(axes) == 1:
         return written(node)
+    if not axes:  # of a gradient of a reduction along none
+        return _apart(node)
     if shape is None:
         raise Unwritable("several new axes of a tensor of unknown rank")
     x, parts = node.inputs[0], Parts(node)

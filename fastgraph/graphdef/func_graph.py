@@ -22,6 +22,7 @@ class FuncGraph(Graph):
         trace = GraphTrace(name)
         super().__init__(of=trace.graph)
         trace.graph.__dict__["public"] = self
+        trace.scratch = True
         outer = current_trace()
         trace.enclosing = outer if isinstance(outer, GraphTrace) else None
 

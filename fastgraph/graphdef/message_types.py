@@ -123,6 +123,19 @@ class Descriptor(_Descriptor):
     file = SimpleNamespace(name="tensorflow")
     fields_by_name = property(lambda self: {field.name: field for field in self.fields})
     fields_by_number = property(lambda self: {field.number: field for field in self.fields})
+    oneofs_by_name = property(lambda self: {oneof.name: oneof for oneof in self.oneofs})
+
+    @property
+    def oneofs(self) -> list[SimpleNamespace]:
+        """The groups of fields of which at most one is set."""
+        names = dict.fromkeys([field.oneof for field in self.fields if field.oneof])
+        return [
+            SimpleNamespace(
+                name=name, full_name=f"{self.full_name}.{name}", index=index, containing_type=self, has_options=False,
+                fields=[field for field in self.fields if field.oneof == name],
+            )
+            for index, name in enumerate(names)
+        ]  # fmt: skip
 
     def GetOptions(self) -> Any:
         """Return the options of the type: `map_entry`."""

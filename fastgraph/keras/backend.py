@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import random
 import re
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -33,6 +34,7 @@ __getattr__, __dir__ = lookup("keras.backend")
 
 _settings: dict[str, Any] = {"epsilon": 1e-7, "floatx": "float32"}
 _counts: dict[str, Iterator[int]] = {}
+_anew = threading.local()  # its `counts`: those of the thread's `counting_anew`
 
 
 def epsilon() -> float:
@@ -100,7 +102,8 @@ def skip_seeds(layers: Iterable[Any]) -> None:
 
 def get_uid(prefix: str = "") -> int:
     """Return how often names with this prefix were asked for, from 1 on. Source: tf.keras.backend.get_uid."""
-    return next(_counts.setdefault(prefix, itertools.count(1)))
+    counts: dict[str, Iterator[int]] = getattr(_anew, "counts", _counts)
+    return next(counts.setdefault(prefix, itertools.count(1)))
 
 
 def reset_uids() -> None:
@@ -110,14 +113,12 @@ def reset_uids() -> None:
 
 @contextmanager
 def counting_anew() -> Iterator[None]:
-    """A context with counts of its own: what is made in it has the first names."""
-    before = dict(_counts)
-    _counts.clear()
+    """A context with counts of its own: what this thread makes in it has the first names."""
+    before, _anew.counts = getattr(_anew, "counts", _counts), {}
     try:
         yield
     finally:
-        _counts.clear()
-        _counts.update(before)
+        _anew.counts = before
 
 
 def clear_session() -> None:

@@ -143,7 +143,7 @@ class Arrays(Source):
 
     def __init__(
         self, x: Examples, y: Examples | None, weights: Examples | None, batch_size: int | None, steps: int | None,
-        shuffle: bool,
+        shuffle: bool | str,
     ) -> None:  # fmt: skip
         data = trimmed(x, y, weights)
         self._data = nesting.map_structure(array_of, data)
@@ -162,7 +162,7 @@ class Arrays(Source):
         if not batch_size and steps:
             batch_size = -(-self.rows // steps)
         self.batch_size = int(batch_size or 32)
-        self.shuffle = bool(shuffle)
+        self.shuffle = shuffle  # "batch": the rows of each batch change places
         self._random = generators.first_of_graph()  # Keras shuffles in a dataset's function: the orders are the same
         self._steps_given = steps is not None
         super().__init__(steps if steps is not None else -(-self.rows // self.batch_size))
@@ -179,7 +179,11 @@ class Arrays(Source):
         if not self.shuffle:
             yield from self._cut(self._leaves)
             return
-        order = np.asarray(shuffled(self._random, range_op(self.rows, dtype=int64), None))
+        span = self.batch_size if self.shuffle == "batch" else self.rows
+        order = np.concatenate([
+            shuffled(self._random, range_op(start, min(start + span, self.rows), dtype=int64), None)
+            for start in range(0, self.rows, span)
+        ])  # fmt: skip
         row = max(1, sum(leaf[:1].nbytes for leaf in self._leaves))
         block = self.batch_size * max(1, _BLOCK // (row * self.batch_size))
         pieces = [order[start : start + block] for start in range(0, self.rows, block)]
@@ -252,7 +256,7 @@ class Items(Source):
 
 def source_of(
     x: Any, y: Examples | None = None, sample_weight: Examples | None = None, batch_size: int | None = None, steps: int
-    | None = None, shuffle: bool = False, class_weight: dict[int, float] | None = None, infinite_steps: str =
+    | None = None, shuffle: bool | str = False, class_weight: dict[int, float] | None = None, infinite_steps: str =
     "steps_per_epoch",
 ) -> Source:  # fmt: skip
     """Return the batches of whatever Keras's methods take as `x`.
@@ -285,7 +289,7 @@ def source_of(
                 )
             source = Items(lambda: x, known if known >= 0 else None, steps, again=True, convert=False)
         elif kind == "sequence":
-            source = Items(lambda: _of_sequence(x, shuffle), len(x), steps, again=True, convert=True)
+            source = Items(lambda: _of_sequence(x, bool(shuffle)), len(x), steps, again=True, convert=True)
         else:
             iterator = iter(x)
             source = Items(lambda: iterator, None, steps, again=False, convert=True)

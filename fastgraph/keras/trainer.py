@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -247,7 +247,7 @@ class Trainer:
             (x, y, sample_weight), held = data_adapters.split(x, y, sample_weight, validation_split)
             validation_data = tuple(part for part in held if part is not None)
         self._check_sharding(x)
-        source = source_of(x, y, sample_weight, batch_size, steps_per_epoch, bool(shuffle), class_weight)
+        source = source_of(x, y, sample_weight, batch_size, steps_per_epoch, shuffle, class_weight)
         if validation_data is not None:
             given = unpacked(validation_data) if _is_tuple(validation_data) else (validation_data, None, None)
             size = validation_batch_size or (batch_size if given[1] is not None else None)
@@ -311,6 +311,10 @@ class Trainer:
             run.close()  # type: ignore[attr-defined]  # so that no thread goes on preparing
             for layer in new:  # whose shapes are of any batch, not of this size alone
                 layer._shapes = None if layer._shapes is None else tuple(map(_of_any_batch, layer._shapes))
+        if isinstance(logs, dict) and getattr(type(self), f"{mode}_step") is not getattr(Trainer, f"{mode}_step"):
+            with suppress(TypeError):  # of metrics that want arguments
+                found = self.get_metrics_result()  # of all batches, where the step gave some value under their names
+                logs = found if found.keys() == logs.keys() else logs
         return logs
 
     def _evaluated(self, source: Source, calls: CallbackList) -> dict[str, Any]:

@@ -23,6 +23,7 @@ class WeakTensor(CompositeTensor):
     """
 
     __slots__ = ("__weakref__", "tensor")
+    _is_tensor = True
     __array_priority__ = 100
     __hash__ = None  # type: ignore[assignment]
 

@@ -5,7 +5,8 @@ Rule: nothing here makes a node. Effects keep program order by themselves, so wa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, MappingView
+from collections.abc import Set as AbstractSet
 from typing import Any, Self
 
 import numpy as np
@@ -35,7 +36,7 @@ def get_static_value(tensor: TensorLike, partial: bool = False) -> Any:
     With `partial`, integers of which some are known give those, and None for the others.
     """
     if not isinstance(tensor, Tensor):
-        return None if hasattr(tensor, "__fg_cell__") else tensor
+        return None if hasattr(tensor, "__fg_cell__") or hasattr(tensor, "is_tensor_like") else tensor
     found = known_value(tensor)
     if found is not None:
         return np.array(found)[()]
@@ -62,7 +63,8 @@ class control_dependencies:
     checks what it is given and notes it in the graph.
 
     Args:
-        control_inputs: A list of tensors, operations, Variables or, run when it is entered, callables; None: no more.
+        control_inputs: A list or an iterator of tensors, operations, Variables or, run when it is entered, callables;
+            None: no more.
 
     Raises:
         TypeError: One of them is something else.
@@ -77,10 +79,12 @@ class control_dependencies:
         [1, 2, 3]
     """
 
-    def __init__(self, control_inputs: list[Any] | None) -> None:
+    def __init__(self, control_inputs: Iterable[Any] | None) -> None:
         self._nodes: list[Any] = []
         self._before: Any = None
         self._none = control_inputs is None
+        if isinstance(control_inputs, Iterator | AbstractSet | MappingView):
+            control_inputs = list(control_inputs)
         for given in nesting.flatten([] if control_inputs is None else control_inputs):
             if executing_eagerly() and callable(given) and not isinstance(given, Tensor):
                 given()

@@ -179,7 +179,7 @@ def _constant(shape: SizeLike, number: int, dtype: DTypeLike, name: str | None) 
             raise ResourceExhaustedError(None, None, out_of_memory(dims, target)) from None
     name = ("ones" if number else "zeros") if name is None and current_trace() is not None else name
     return fill(
-        shape if size.tensor is None else _vector(size.tensor),
+        _vector(shape if size.tensor is None else size.tensor),
         as_tensor(b"" if target is string else target.as_numpy_dtype(number), target),
         name,
     )

@@ -377,7 +377,7 @@ def _as_seed(seed: Any) -> int:
             return int(seed % _SPAN)
         return int(seed.__index__())
     except (AttributeError, TypeError, ValueError, np.ma.MaskError):
-        raise TypeError(f"A seed must be an integer or None, not {seed!r}") from None
+        raise TypeError(f"A seed must be an integer or None: Expected int for argument 'seed' not {seed!r}.") from None
 
 
 def set_state(cell: Cell, state: Array) -> None:

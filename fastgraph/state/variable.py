@@ -582,7 +582,7 @@ class UnreadVariable(Variable):
     _name = "UnreadVariable"
     _copies = ()
     _owner: Variable  # which must outlive what stands for it
-    op: Any  #: The Operation that assigns, where a graph is traced.
+    op: Any = None  #: The Operation that assigns, where a graph is traced.
 
     def __getattr__(self, name: str) -> Any:
         if name == "_owner":

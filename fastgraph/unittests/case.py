@@ -220,6 +220,8 @@ class TestCase(_Base):  # type: ignore[misc]
             thread.check_termination()
         super().tearDown()
 
+    _GetNdArray = staticmethod(as_array)  # TensorFlow's inner name, which libraries' cases call
+
     # ---- what a test runs in
 
     def get_temp_dir(self) -> str:

@@ -13,6 +13,7 @@ import pytest
 import fastgraph as fg
 from fastgraph.api import eager_context
 from fastgraph.core import devices
+from fastgraph.core.base.composite import CompositeTensor
 
 c = fg.constant
 
@@ -387,3 +388,39 @@ def test_the_contexts_device_is_told_as_a_spec() -> None:
     with fg.device("/CPU:0"):
         spec = eager_context.context().device_spec
     assert (spec.device_type, spec.device_index) == ("CPU", 0)
+
+
+def test_control_dependencies_are_taken_from_any_iterator() -> None:
+    @fg.function
+    def f(x: Any) -> Any:
+        with fg.control_dependencies(part for part in [x, x + 1.0]):
+            return fg.identity(x)
+
+    assert float(f(fg.constant(2.0))) == 2.0
+
+
+def test_what_a_variables_assign_gives_has_an_operation_in_graphs_alone() -> None:
+    variable = fg.Variable(1.0)
+    assert variable.assign(2.0).op is variable.assign_add(1.0).op is None
+
+
+def test_what_says_that_it_is_like_a_tensor_is_one() -> None:
+    class Like:
+        def is_tensor_like(self) -> None: ...
+
+    class ObjectProxy(Like): ...
+
+    class Composite(CompositeTensor): ...
+
+    assert not fg.is_tensor(Composite()) and fg.is_tensor(fg.sparse.eye(2)) and fg.is_tensor(fg.ragged.constant([[1]]))
+    assert fg.is_tensor(fg.IndexedSlices(fg.ones([1]), fg.constant([0])))
+    assert fg.is_tensor(Like()) and fg.get_static_value(Like()) is None and not fg.is_tensor(ObjectProxy())
+
+
+def test_scalar_tensors_are_shapes_of_one_axis_in_functions_too() -> None:
+    @fg.function
+    def f(x: Any) -> Any:
+        return fg.ones(fg.rank(x)), fg.zeros(fg.constant(3))
+
+    ones, zeros = f(fg.zeros([4, 5]))
+    assert ones.shape == (2,) and zeros.shape == (3,)

@@ -451,3 +451,21 @@ def test_clipping_and_the_beginning_of_a_gradient_have_their_names() -> None:
 
     assert lines(of_tape, spec(2))[2:4] == ["ones = Const()", "gradient_tape/ReluGrad = ReluGrad(ones, Relu)"]
     assert lines(of_tape, spec(None))[2].startswith("ones_like = ")
+
+
+def test_gradients_of_reductions_along_no_axis_are_written() -> None:
+    @tf.function
+    def f(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(x**2.0, axis=[])
+        return tape.gradient(y, x)
+
+    concrete = f.get_concrete_function(tf.TensorSpec([1, 2]))
+    (back,) = tf.compat.v1.wrap_function(
+        lambda x: tf.import_graph_def(
+            concrete.graph.as_graph_def(), {concrete.inputs[0].name: x}, [concrete.outputs[0].name]
+        ),
+        [tf.TensorSpec([1, 2])],
+    )(tf.constant([[1.0, 3.0]]))
+    assert back.numpy().tolist() == [[2.0, 6.0]]

@@ -79,6 +79,14 @@ def test_protocol_buffers_where_tensorboard_is() -> None:
     assert str(definition) == repr(definition) == str(wire_format.parsed(exporter.graph_bytes(graph.ir), "GraphDef"))
 
 
+def test_descriptors_list_the_groups_of_which_one_is_set() -> None:
+    descriptor = tf.compat.v1.AttrValue.DESCRIPTOR
+    (oneof,) = descriptor.oneofs
+    assert descriptor.oneofs_by_name.keys() == {"value"} and oneof.full_name == "tensorflow.AttrValue.value"
+    assert [field.name for field in oneof.fields][:3] == ["list", "s", "i"] and len(oneof.fields) == 10
+    assert tf.compat.v1.NodeDef.DESCRIPTOR.oneofs == []
+
+
 def test_classes_of_tensorboard_stay_as_they_are() -> None:
     graph_pb2 = pytest.importorskip("tensorboard.compat.proto.graph_pb2")
     before = graph_pb2.GraphDef.__str__, graph_pb2.GraphDef.__repr__

@@ -191,3 +191,12 @@ late = Late()
 def test_a_program_that_ends_while_a_thread_imports_can_say_what_is_wrong() -> None:
     done = subprocess.run([sys.executable, "-c", ENDS_IN_AN_IMPORT], capture_output=True, text=True, timeout=30)
     assert done.returncode == 0 and "ValueError: late" in done.stderr
+
+
+def test_it_is_imported_once_in_a_process_and_may_be_reloaded() -> None:
+    done = run(
+        "import fastgraph as fg, importlib, sys\nassert importlib.reload(fg) is fg\n"
+        "for name in [name for name in sys.modules if name.split('.')[0] == 'fastgraph']: del sys.modules[name]\n"
+        "try: import fastgraph\nexcept ImportError as error: print(error)"
+    )
+    assert "a second time" in done.stdout, done.stderr

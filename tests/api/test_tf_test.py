@@ -149,6 +149,10 @@ def test_every_test_begins_with_the_same_random_numbers() -> None:
     assert drawn[0] == drawn[1]
 
 
+def test_cases_of_libraries_ask_for_arrays() -> None:
+    passes(lambda case: case.assertEqual(case._GetNdArray([fg.constant(1), 2]).tolist(), [1, 2]))
+
+
 def test_folders_go_with_the_test() -> None:
     paths: list[str] = []
 

@@ -345,3 +345,34 @@ def test_indexed_slices_become_dense() -> None:
 
     found = fg.vectorized_map(row, fg.constant([1.0, 2.0]))
     assert found.numpy()[:, :, 0].tolist() == [[0, 1, 0], [0, 2, 0]]
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_loops_of_elements_that_end_apart_or_never_begin(wrapped: bool) -> None:
+    @fg.custom_gradient
+    def half(x: Any) -> Any:
+        return x, lambda dy: dy * 0.5
+
+    def doubled(x: Any) -> Any:
+        return fg.while_loop(lambda y: half(fg.reduce_sum(y)) < 10.0, lambda y: (half(y) * 2.0,), (x,))[0]
+
+    x = fg.constant([[1.0, 2.0], [3.0, 4.0], [20.0, 1.0]])
+    run = fg.function(fg.vectorized_map) if wrapped else fg.vectorized_map
+    with fg.GradientTape() as tape:
+        tape.watch(x)
+        y = run(doubled, x)
+    assert y.numpy().tolist() == [[4.0, 8.0], [6.0, 8.0], [20.0, 1.0]]
+    assert fg.convert_to_tensor(tape.gradient(y, x)).numpy().tolist() == [[1.0, 1.0]] * 3
+
+
+def test_jacobians_of_loops_in_functions_of_which_some_never_begin() -> None:
+    @fg.function
+    def powers(x: Any) -> Any:
+        return fg.while_loop(lambda y: fg.reduce_any(y < 2.0), lambda y: (y * y,), (x,))[0]
+
+    for start, wanted in ([3.0, 5.0], [1.0, 1.0]), ([1.5, 3.0], [3.0, 6.0]):
+        x = fg.constant(start)
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = powers(x)
+        assert tape.jacobian(y, x).numpy().tolist() == [[wanted[0], 0.0], [0.0, wanted[1]]]

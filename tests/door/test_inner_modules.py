@@ -17,6 +17,7 @@ from fastgraph.door import internal_initializers as inits
 from fastgraph.door import internal_layers as layers
 from fastgraph.door import internal_names, modules, type_spec_names
 from fastgraph.door import internal_rnn as rnn
+from fastgraph.graphdef import func_graph
 from fastgraph.graphdef.func_graph import FuncGraph
 
 
@@ -418,3 +419,14 @@ def test_inner_names_of_tensorflow_1_say_what_to_use() -> None:
     )
     assert internal_names.advice("core.protobuf.config_pb2.ConfigProto").endswith("Use tf.config instead.")
     assert internal_names.advice("python.nothing.like_it").endswith("No public name is near to it.")
+
+
+def test_graphs_that_never_run_take_tensors_of_one_another() -> None:
+    graphs = [func_graph.FuncGraph("one"), func_graph.FuncGraph("other")]
+    with graphs[0].as_default():
+        x = fg.constant([1.0, 2.0]) * 2.0
+    with graphs[1].as_default():
+        y = x + 1.0
+    assert y.shape == (2,) and y.graph is graphs[1]
+    with pytest.raises(TypeError, match="out of scope"):
+        fg.function(lambda: x + 1.0)()

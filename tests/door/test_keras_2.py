@@ -103,6 +103,8 @@ def test_dispatchers_are_asked_where_a_call_fails() -> None:
         m = Mine()
         found["names"] = [tf.reduce_mean(m), tf.concat([m, m], 0), tf.nn.relu(m), m + 1, 1 - m, m * 2, m[0], -m, m > 1]
         x = tf.constant([1.0, 2.0])
+        found["left"] = [x + m, 1.0 + m, sum([m, m]), x == m, m == x]
+        found["composed"] = [tf.convert_to_tensor(m), tf.strings.split(m), tf.io.decode_raw(m, tf.uint8), tf.sets.size(m)]
         found["values"] = [float(tf.reduce_mean(x)), float((x + 1)[0]), float(tf.Tensor.__add__(x, 1)[1])]
         try:
             tf.reduce_mean(object())
@@ -111,6 +113,8 @@ def test_dispatchers_are_asked_where_a_call_fails() -> None:
         """
     )
     names = ["reduce_mean", "concat", "relu", "add", "subtract", "multiply", "getitem", "negative", "greater"]
+    left, composed = ["add", "add", "add", "eq", "eq"], ["convert_to_tensor", "split", "decode_raw", "size"]
+    assert found.pop("left") == left and found.pop("composed") == composed
     assert found == {"names": names, "values": [1.5, 2.0, 3.0], "error": True}
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 import fastgraph as fg
 from fastgraph import keras
 from fastgraph.errors import InvalidArgumentError, NotBuiltError
-from fastgraph.keras import data_adapters, layers
+from fastgraph.keras import backend, data_adapters, layers
 
 
 @pytest.fixture
@@ -407,6 +408,55 @@ def test_steps_of_ones_own() -> None:
     history = model.fit(X, Y, epochs=3, verbose=0).history
     assert list(history) == ["distance"] and history["distance"][2] < history["distance"][0]
     assert [metric.name for metric in model.metrics] == ["distance"]
+
+
+def test_what_a_step_gives_under_a_metrics_name_is_the_metric_of_the_epoch() -> None:
+    class Own(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.mean = keras.metrics.Mean("loss")
+
+        def call(self, inputs: Any) -> Any:
+            return inputs
+
+        def train_step(self, data: Any) -> Any:
+            loss = fg.reduce_sum(data)
+            self.mean.update_state(loss)
+            return {"loss": loss}
+
+        def test_step(self, data: Any) -> Any:
+            return self.train_step(data)
+
+    model = Own()
+    model.compile()
+    data = fg.data.Dataset.range(4).batch(1)  # numbers by tf-keras 2.21
+    assert model.fit(data, epochs=2, verbose=0).history == {"loss": [1.5, 1.5]}
+    assert model.evaluate(data, verbose=0, return_dict=True) == {"loss": 1.5}
+
+
+def test_batches_alone_are_shuffled_where_it_is_asked() -> None:
+    seen: list[Any] = []
+
+    class Own(keras.Model):
+        def train_step(self, data: Any) -> Any:
+            seen.append([part.numpy().tolist() for part in data])
+            return {}
+
+    model = Own()
+    model.compile(run_eagerly=True)
+    fg.random.set_seed(3)
+    rows = np.arange(10)
+    model.fit(rows, -rows, batch_size=4, shuffle="batch", verbose=0)
+    assert [sorted(x) for x, _ in seen] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    assert all([-row for row in x] == y for x, y in seen) and [i for x, _ in seen for i in x] != rows.tolist()
+
+
+def test_threads_count_names_for_themselves() -> None:
+    with backend.counting_anew():
+        assert backend.get_uid("of_threads") == 1
+        with ThreadPoolExecutor(1) as pool:  # another thread's names are those of the process
+            assert [pool.submit(backend.get_uid, "of_threads").result() for _ in range(2)] == [1, 2]
+    assert backend.get_uid("of_threads") == 3
 
 
 def test_shuffled_datasets_come_in_the_order_of_keras() -> None:

@@ -23,7 +23,7 @@ MOST = 43  # five that were always there, by public names, are counted too; stru
 #: Where modules are imported by a name that is made as the program runs, and how often: neither list sees those.
 BY_NAME = {
     "__main__": 1,  # a module of the user's, whose public names are listed
-    "api.namespaces": 13,  # the tables of public names, and what pickle finds by them
+    "api.namespaces": 14,  # the tables of public names, what pickle finds by them, and who is shown them
     "core.base.deferred_signals": 3,  # what every other late import of a public name goes through, and SciPy's
     "core.gpus": 2,  # ctypes, where there is a driver
     "core.registry": 1,  # the modules of ops, by the index

@@ -10,4 +10,4 @@ class CompositeTensor:
     """
 
     __slots__ = ()
-    _is_tensor = True
+    _is_tensor = False  # what tf.is_tensor says: of libraries' own classes no

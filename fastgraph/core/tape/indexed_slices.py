@@ -45,6 +45,8 @@ class IndexedSlices(CompositeTensor):
                [2., 2.]], dtype=float32)
     """
 
+    _is_tensor = True
+
     def __init__(self, values: TensorLike, indices: Tensor, dense_shape: Tensor | None = None) -> None:
         self._values: Any = values
         self._indices = indices
