@@ -1,8 +1,8 @@
 """Ops that are defined by other ops, replaced by those: what is left has a lowering, or is a step of its own.
 
 Among them: ops on half floats that are computed in float32 (`half_precision`), convolutions in few groups of few
-channels (`grouped_convolutions`), products of pairs (`paired_products`), and means of the windows at every place
-(`separable_pooling`).
+channels (`grouped_convolutions`), products of pairs (`paired_products`), means of the windows at every place
+(`separable_pooling`), and Fourier transforms over several axes (`fourier_axes`).
 
 Rule: a graph in, a graph out; nothing else changes.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph.compiler.grouped_convolutions import apart, is_apart
+from fastgraph.compiler.fourier_axes import axis_by_axis, is_of_axes
 from fastgraph.compiler.half_precision import is_widened, widened
 from fastgraph.compiler.paired_products import is_paired, paired
 from fastgraph.compiler.separable_pooling import is_sliding, sliding
@@ -33,7 +34,7 @@ def expand(graph: Graph) -> Graph:
 
 def _stands_for_others(node: Node) -> bool:
     return (node.op.decompose is not None and node.op.lower is None) or any(
-        each(node) for each in (is_widened, is_apart, is_sliding, is_paired)
+        each(node) for each in (is_widened, is_apart, is_sliding, is_paired, is_of_axes)
     )
 
 
@@ -75,7 +76,9 @@ def _splice(node: Node, inputs: tuple[Value, ...], into: Graph) -> list[Value]:
     trace = GraphTrace(node.name)
     with use_trace(trace):
         arguments = [trace.add_input(v.aval, f"x{i}") for i, v in enumerate(inputs)]
-        if is_sliding(node) or is_paired(node):
+        if is_of_axes(node):
+            made = axis_by_axis(node, *arguments)
+        elif is_sliding(node) or is_paired(node):
             made = (sliding if is_sliding(node) else paired)(node, *arguments)
         else:
             made = node.op.decompose(*arguments, **node.attrs)  # type: ignore[misc]  # asked before

@@ -60,7 +60,7 @@ HOST_STEPS = {
     "suppression": "one box after the other, until the best is taken",
     **dict.fromkeys(("bessel_j0", "bessel_j1"), RARE),
     **dict.fromkeys(("bessel_y0", "bessel_y1", "dawsn", "fresnel_cos", "fresnel_sin", "spence"), RARE),
-    **dict.fromkeys(("fft", "rfft", "irfft", "dct"), FOURIER),
+    **dict.fromkeys(("dct",), FOURIER),
     **dict.fromkeys(("eager_py_func", "py_func"), "it calls a Python function"),
     "host_call": "it calls a function",
     "communicate": "it calls MPI",

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastgraph.compiler.cpu import op_renderer as render
+from fastgraph.compiler.library.fourier_lines import fourier_kernel
 from fastgraph.compiler.library.integer_matmul import integer_product
 from fastgraph.compiler.library.kernel_source import Ordered, Shapes, Text
 from fastgraph.compiler.library.pooling_gradients import pool_kernel
@@ -487,6 +488,7 @@ _KINDS: dict[str, Callable[[Node, str, Shapes], Ordered | None]] = {
     "substitution": substitution_kernel,
     "solution": solution_kernel,
     "tridiagonal": tridiagonal_kernel,
+    "fourier": fourier_kernel,
 }
 
 #: The kinds of step that this module writes kernels for.
