@@ -43,7 +43,6 @@ HOST_STEPS = {
     "det": LAPACK,
     "slogdet": LAPACK,
     "lu": LAPACK,
-    "qr": LAPACK,
     "svd": LAPACK,
     "singular_values": LAPACK,
     "eigh": LAPACK,
