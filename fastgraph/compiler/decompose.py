@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastgraph.compiler.grouped_convolutions import apart, is_apart
 from fastgraph.compiler.fourier_axes import axis_by_axis, is_of_axes
+from fastgraph.compiler.grouped_convolutions import apart, is_apart
 from fastgraph.compiler.half_precision import is_widened, widened
 from fastgraph.compiler.paired_products import is_paired, paired
 from fastgraph.compiler.separable_pooling import is_sliding, sliding

@@ -20,7 +20,12 @@ from fastgraph.compiler.library.pooling_gradients import pool_kernel
 from fastgraph.compiler.library.random_numbers import random_kernel
 from fastgraph.compiler.library.row_sorts import row_sort
 from fastgraph.compiler.library.slice_add import slice_add
-from fastgraph.compiler.library.small_linear_systems import cholesky_kernel, qr_kernel, solution_kernel, substitution_kernel
+from fastgraph.compiler.library.small_linear_systems import (
+    cholesky_kernel,
+    qr_kernel,
+    solution_kernel,
+    substitution_kernel,
+)
 from fastgraph.compiler.library.tridiagonal_systems import tridiagonal_kernel
 from fastgraph.compiler.program.program import Size
 from fastgraph.core.base.dtype import DType

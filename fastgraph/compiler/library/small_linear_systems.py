@@ -1,4 +1,4 @@
-"""Small matrices' factors of Cholesky, Q and R, inverses and solutions of systems as kernels: a unit of work is one matrix.
+"""Small matrices: factors of Cholesky, Q and R, inverses, solutions of systems, as kernels: a unit of work is a matrix.
 
 Rule: of the order in which `core/native/small_systems.h` goes, and only where the number of rows is known and small:
 LAPACK and BLAS are faster for larger ones.

@@ -74,7 +74,7 @@ cdef enum:
 
 
 def fourier_kernel(int what, bint is_double) -> int:
-    """Return the address of the kernel of transforms: complex ones (0), from real numbers (1), to them (2); 0 for none."""
+    """Return the address of a kernel of transforms: complex ones (0), from real numbers (1), to them (2); or 0."""
     if not 0 <= what <= 2:
         raise ValueError("no such transform")
     return <int64_t>fg_fourier_kernels[2 * what + is_double] if fg_has_fourier() else 0
