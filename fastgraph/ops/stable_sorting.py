@@ -86,7 +86,7 @@ def in_order(x: Array, descending: bool) -> Array:
 
 
 def _greatest_by_sample(row: Array, k: int) -> Array | None:
-    """As `greatest`, of one row: what is not less than one of a sample is sorted; None where that is too much."""
+    """`greatest` of one row: all that is not less than one of a sample is sorted; None where that is too much."""
     sample = row[:: len(row) // SAMPLE]
     share = k * len(sample) / len(row)
     rank = min(int(1.3 * share + 4 * math.sqrt(share) + 8), len(sample))

@@ -26,5 +26,5 @@ class KernelSpec:
     buffer_types: tuple[str, ...]
     n_sizes: int
     imports: tuple[str, ...] = ()
-    #: What `compiler.library.fourier_lines` calls a kernel in C, which nobody compiles. It has no source.
+    #: The name of a kernel in C (`compiler.library.fourier_lines`), which nobody compiles: it has no source.
     native: str = ""

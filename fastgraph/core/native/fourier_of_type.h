@@ -261,7 +261,7 @@ static void NAME(fg_complex_lines)(const FgTransform *t, const T *x, T *out, int
     }
 }
 
-/* What the transform of numbers two by two says of that of all: z[h][w] -> a[h][w], but for the first. */
+/* The transform of all numbers from that of them two by two: z[h][w] -> a[h][w], but for the first. */
 FG_ALWAYS void NAME(fg_halves)(const T *restrict zr, const T *restrict zi, T *restrict ar, T *restrict ai, const T *cr,
                                const T *ci, int64_t h, int64_t w, T by) {
     for (int64_t k = 1; k < h; ++k)
