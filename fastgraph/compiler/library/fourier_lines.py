@@ -18,6 +18,8 @@ from fastgraph.graph.ir import Node
 _KINDS = ("complex", "from_real", "to_real")
 #: Numbers of a line up to which it need not fill vectors by itself: lines go side by side, and of one the rest is idle.
 MOST_BESIDE = 2048
+#: And at most: a thread has four rows of a line's numbers, or of eight lines' where others are beside it.
+MOST, MOST_ROWS = 1 << 20, 1 << 16
 
 
 def native_address(name: str) -> int:
@@ -34,7 +36,7 @@ def is_fit(n: int | None) -> bool:
     for prime in (2, 3, 5, 7, 11, 13):
         while rest % prime == 0:
             rest //= prime
-    return rest == 1 and (n <= MOST_BESIDE or n % 16 == 0)
+    return rest == 1 and n <= MOST and (n <= MOST_BESIDE or n % 16 == 0)
 
 
 def fourier_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
@@ -47,7 +49,7 @@ def fourier_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
         return None
     axis = attrs["axes"][0] % shapes.rank(x)
     n, given = (shapes.avals[each].shape[axis] for each in (real, x))  # type: ignore[index]
-    if n is None or not is_fit(n) or (how == "to_real" and given != n // 2 + 1):
+    if n is None or not is_fit(n) or (n > MOST_ROWS and axis + 1 < shapes.rank(x)) or (how == "to_real" and given != n // 2 + 1):
         return None
     flags = 1 * attrs["scaled"] | 2 * attrs.get("doubled", False) | 4 * attrs.get("inverse", False)
     sizes = (Size(n), shapes.of(x, axis + 1), Size(flags))
