@@ -49,7 +49,12 @@ def fourier_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
         return None
     axis = attrs["axes"][0] % shapes.rank(x)
     n, given = (shapes.avals[each].shape[axis] for each in (real, x))  # type: ignore[index]
-    if n is None or not is_fit(n) or (n > MOST_ROWS and axis + 1 < shapes.rank(x)) or (how == "to_real" and given != n // 2 + 1):
+    if (
+        n is None
+        or not is_fit(n)
+        or (n > MOST_ROWS and axis + 1 < shapes.rank(x))
+        or (how == "to_real" and given != n // 2 + 1)
+    ):
         return None
     flags = 1 * attrs["scaled"] | 2 * attrs.get("doubled", False) | 4 * attrs.get("inverse", False)
     sizes = (Size(n), shapes.of(x, axis + 1), Size(flags))
