@@ -229,7 +229,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (172_040, "files of processes that the first alone writes; forks, resolvers and numbers of processes are checked"),
     (172_150, "what TensorFlow's checkpoints have of loaded tables and optimizers; py_function in SavedModels"),
     (
-        172_970,
+        172_975,
         "Fourier transforms in C without Python (stages for seven factors, real ones both ways); small QR; long top_k",
     ),
 )
