@@ -308,6 +308,7 @@ def rectangle_errors(**attrs: Any) -> list[Any]:
     vjp_all=_qr_grad,
     samples=lambda: rectangle_samples(True, full_matrices=False),
     error_samples=lambda: rectangle_errors(full_matrices=False),
+    step="qr",
     reason=LAPACK,
 )
 def qr_p(input: Array, *, full_matrices: bool) -> Any:

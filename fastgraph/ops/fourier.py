@@ -55,7 +55,6 @@ from fastgraph.ops.padding import roll
 from fastgraph.ops.runtime_assertions import ensure_shape_p
 from fastgraph.ops.runtime_checks import checked, wide
 
-REASON = "a Fourier transform: complex numbers, which kernels have not, and SciPy's is the fast one already"
 #: Elements up to which one thread transforms.
 ALONE = 65536
 
@@ -190,7 +189,7 @@ def _infer_same(x: Aval, *, axes: tuple[int, ...], **_: Any) -> Aval:
             scaled=False,
         )
     ],
-    reason=REASON,
+    step="fourier.complex",
 )
 def fft_p(x: Array, *, axes: tuple[int, ...], inverse: bool, scaled: bool) -> Any:
     """The discrete Fourier transform along `axes`, or its inverse; `scaled`: over the number of elements.
@@ -259,7 +258,7 @@ def _last_of(dims: tuple[int, ...] | Tensor, axes: tuple[int, ...]) -> Any:
     error_samples=lambda: [
         misuse("Input must have rank of at least 2 but got: 1", np.ones(3), axes=(-2, -1), scaled=False, doubled=False)
     ],
-    reason=REASON,
+    step="fourier.from_real",
 )
 def rfft_p(x: Array, *, axes: tuple[int, ...], scaled: bool, doubled: bool) -> Any:
     """The Fourier transform of real numbers, without the negative frequencies of the last of `axes`.
@@ -316,7 +315,7 @@ def _infer_irfft(x: Aval, length: Aval, *, axes: tuple[int, ...], **_: Any) -> A
             doubled=True,
         )
     ],
-    reason=REASON,
+    step="fourier.to_real",
 )
 def irfft_p(x: Array, length: Array, *, axes: tuple[int, ...], scaled: bool, doubled: bool) -> Any:
     """`length` real numbers along the last of `axes` from their frequencies that are not negative.

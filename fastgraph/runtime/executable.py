@@ -409,7 +409,7 @@ class Executable:
             if program is None:
                 with resting:
                     program = assemble(self.graph, version.shapes, version.refused)
-            specs = list(dict.fromkeys([step.kernel for step in program.kernel_steps()]))
+            specs = list(dict.fromkeys([step.kernel for step in program.kernel_steps() if not step.kernel.native]))
             version.asked = time.monotonic()
             handles = dict(zip(specs, kernel_service.request(specs), strict=True))
             version.planner = Planner(lambda spec: handles[spec].address)

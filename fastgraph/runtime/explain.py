@@ -102,11 +102,12 @@ def describe(program: Program, indent: str = "") -> str:
         values = f"{_values(step.inputs)} -> {_values(step.outputs)}"
         lines.append(f"{indent}{row.number:3} {row.kind}{waits}: {values}  [{' '.join(row.ops)}]")
         if isinstance(step, KernelStep):
-            known = step.kernel.source in numbers
-            number = numbers.setdefault(step.kernel.source, len(numbers))
+            source = step.kernel.source or f"in C: {step.kernel.native}"
+            known = source in numbers
+            number = numbers.setdefault(source, len(numbers))
             lines.append(f"{indent}      kernel {number} over {_size(step.extent)}, {_digits(step.cost)} ns each")
             if not known:
-                lines += [f"{indent}      | {line}" for line in step.kernel.source.splitlines()]
+                lines += [f"{indent}      | {line}" for line in source.splitlines()]
         elif isinstance(step, CondStep):
             lines += [describe(step.then_program, indent + "      "), describe(step.else_program, indent + "      ")]
         elif isinstance(step, WhileStep):

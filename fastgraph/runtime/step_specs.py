@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from fastgraph.compiler.library.fourier_lines import native_address
 from fastgraph.compiler.library.loop_step_order import checks
 from fastgraph.compiler.program.gemm_cost import gemm_cost, gemm_shards, gemm_size
 from fastgraph.compiler.program.kernel_spec import KernelSpec
@@ -207,7 +208,7 @@ class StepSpecs(Placement):
         return {"counted": counted, "counts": self.slot_of[step.counts], "n_counts": n, "row": row}
 
     def _address(self, kernel: KernelSpec) -> int:
-        linked = self.planner.link(kernel)
+        linked = native_address(kernel.native) if kernel.native else self.planner.link(kernel)
         if isinstance(linked, int):
             return linked
         self.keep.append(linked)

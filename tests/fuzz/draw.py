@@ -205,7 +205,11 @@ def draw_running(w: Writer) -> None:
     if x is not None and w.pool.array(x).ndim and w.pool.array(x).size < 500:  # plain kernels take their time
         axis = int(w.random.integers(w.pool.array(x).ndim))
         exclusive, reverse = (bool(b) for b in w.random.integers(0, 2, 2))
-        op, text = ("cumsum", x) if w.random.random() < 0.5 else ("math.cumprod", f"fg.tanh({x})")
+        op, text = [("cumsum", x), ("math.cumprod", f"fg.tanh({x})"), ("math.cumulative_logsumexp", x)][
+            w.random.choice(3)
+        ]
+        if op.endswith("sumexp") and exclusive:  # -inf, of which gradients are NaN
+            return
         w.add(f"fg.{op}({text}, {axis}, exclusive={exclusive}, reverse={reverse})", [x])
 
 

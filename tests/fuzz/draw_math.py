@@ -274,6 +274,9 @@ def draw_complex(w: Writer) -> None:
     ]
     if array.ndim:
         texts.append(f"fg.cumsum({z}, {random.integers(-array.ndim, array.ndim)})")
+        texts.append(f"fg.signal.ifftnd({z}, axes=[{random.integers(-array.ndim, array.ndim)}])")
+    if array.ndim > 1:
+        texts.append(f"fg.signal.ifft2d({z})")
     if array.ndim > 1 and array.size < 3000:
         texts.append(f"fg.matmul({z}, {other}, adjoint_b=True)")
     how = random.choice(["fg.math.real", "fg.math.imag", "fg.abs"], p=[0.4, 0.4, 0.2])

@@ -11,7 +11,6 @@ RECURRENCE = "a recurrence, each row after those before it: LAPACK's is as fast 
 LAPACK = "a factorization: its order of work depends on data, and LAPACK's is as fast as any kernel of ours would be"
 COUNTED = "the number of results is data: a pass over all elements decides it"
 
-FOURIER = "a Fourier transform: complex numbers, which kernels have not, and SciPy's is the fast one already"
 LEVELS = "which elements share a level depends on data, one after the other"
 RARE = "rarely used, and SciPy's is as fast as a kernel of ours would be"
 REJECTED = "rejection: how many words a number takes is data, and the C that fills the array does not hold the GIL"
@@ -43,7 +42,6 @@ HOST_STEPS = {
     "det": LAPACK,
     "slogdet": LAPACK,
     "lu": LAPACK,
-    "qr": LAPACK,
     "svd": LAPACK,
     "singular_values": LAPACK,
     "eigh": LAPACK,
@@ -60,7 +58,7 @@ HOST_STEPS = {
     "suppression": "one box after the other, until the best is taken",
     **dict.fromkeys(("bessel_j0", "bessel_j1"), RARE),
     **dict.fromkeys(("bessel_y0", "bessel_y1", "dawsn", "fresnel_cos", "fresnel_sin", "spence"), RARE),
-    **dict.fromkeys(("fft", "rfft", "irfft", "dct"), FOURIER),
+    "dct": "a cosine transform: SciPy's is the fast one already",
     **dict.fromkeys(("eager_py_func", "py_func"), "it calls a Python function"),
     "host_call": "it calls a function",
     "communicate": "it calls MPI",

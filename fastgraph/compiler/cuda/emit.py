@@ -73,7 +73,7 @@ class Emitter(emit_cpu.Emitter):
         arguments = ["status", "n_units", *self.buffers.values(), *self.sizes.values()]
         source = f"def kernel({', '.join(arguments)}):\n" + "".join(f"    {line}\n" for line in root.lines)
         imports = tuple(sorted(self.imports))
-        spec = CudaKernel(source, tuple(self.buffer_types), len(self.sizes), imports, self.by_rows)
+        spec = CudaKernel(source, tuple(self.buffer_types), len(self.sizes), imports, by_rows=self.by_rows)
         extents = [v.args[0] for v in self.nest.dims]
         extent = math.prod(extents[1:], start=extents[0]) if extents else None
         return Emitted(spec, list(self.buffers), list(self.sizes), extent, list(self.fallible), self.nest)

@@ -317,6 +317,8 @@ class _LoopKernel(Values):
 
     def kernel(self, step: KernelStep, scope: Scope, free: set[int], becomes: Mapping[int, int]) -> list[str]:
         """The lines of one kernel. `becomes`: the state that a result is in the next iteration."""
+        if step.kernel.native:
+            raise Unfit
         lines: list[str] = []
         avals, number = scope.avals, scope.number
         over = self.over(step, scope, free, becomes)

@@ -13,13 +13,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastgraph.compiler.cpu import op_renderer as render
+from fastgraph.compiler.library.fourier_lines import fourier_kernel
 from fastgraph.compiler.library.integer_matmul import integer_product
 from fastgraph.compiler.library.kernel_source import Ordered, Shapes, Text
 from fastgraph.compiler.library.pooling_gradients import pool_kernel
 from fastgraph.compiler.library.random_numbers import random_kernel
 from fastgraph.compiler.library.row_sorts import row_sort
 from fastgraph.compiler.library.slice_add import slice_add
-from fastgraph.compiler.library.small_linear_systems import cholesky_kernel, solution_kernel, substitution_kernel
+from fastgraph.compiler.library.small_linear_systems import (
+    cholesky_kernel,
+    qr_kernel,
+    solution_kernel,
+    substitution_kernel,
+)
 from fastgraph.compiler.library.tridiagonal_systems import tridiagonal_kernel
 from fastgraph.compiler.program.program import Size
 from fastgraph.core.base.dtype import DType
@@ -90,7 +96,7 @@ while unit < end:
     width = {text.call("min_int64", text.call("min_int64", str(TILE), "inner - first"), "end - unit")}
     at = outer * n * inner + first
     {last}
-    if inner == 1 and end - unit >= {2 if how == "logaddexp" else 4}:
+    if inner == 1 and end - unit >= 4:
         width = {text.call("min_int64", str(ROWS), "end - unit")}
         for c in range({ROWS}):
             totals[c] = {start}
@@ -121,9 +127,56 @@ while unit < end:
 """
     axis = node.attrs["axis"] % shapes.rank(x)
     sizes = {"n": shapes.of(x, axis, axis + 1), "inner": shapes.of(x, axis + 1)}
+    if how == "logaddexp" and set((shapes.avals[x].shape or ())[axis + 1 :]) <= {1}:
+        lines = _exponents_added(text, node, dtype)
     extent = Size(1, shapes.of(x, 0, axis).dims + sizes["inner"].dims)
     each = 6.0 if how == "logaddexp" else 1.2
     return text.kernel({"x0": x, "x1": out}, sizes, lines, extent, each, (sizes["n"],))
+
+
+def _exponents_added(text: Text, node: Node, dtype: str) -> str:
+    """The lines of logaddexp along the last axis: sums of exponentials over the greatest so far.
+
+    Only the greatest and the sum go from one element to the next; all mathematics is done for `TILE` of them at once.
+    """
+    kept, exclusive = render.register(dtype), node.attrs["exclusive"]
+    names = ("values", "tops", "falls", "sums")
+    made = "\n".join([f"{name} = {text.call(f'local_{kept}', str(TILE))}" for name in names])
+    place = "row + n - 1 - done - c" if node.attrs["reverse"] else "row + done + c"
+    zero, infinite = render.number(0, kept), render.number(float("inf"), kept)
+    fall = text.call(f"min_{kept}", "falls[c]", zero)
+    result = text.call(f"add_{kept}", "tops[c]", text.call(f"log_{kept}", "sums[c]"))
+    return f"""
+{made}
+for unit in range(begin, end):
+    row = unit * n
+    greatest = {render.number(float("-inf"), kept)}
+    top = {zero}
+    total = {zero}
+    done = 0
+    while done < n:
+        width = {text.call("min_int64", str(TILE), "n - done")}
+        for c in range(width):
+            value = {text.load(f"x0[{place}]", dtype)}
+            old = top
+            greatest = value if value > greatest else greatest
+            top = greatest if {text.call(f"abs_{kept}", "greatest")} < {infinite} else {zero}
+            values[c] = value - top
+            falls[c] = old - top
+            tops[c] = {"old" if exclusive else "top"}
+        for c in range(width):
+            values[c] = {text.call(f"exp_{kept}", "values[c]")}
+            falls[c] = {text.call(f"exp_{kept}", fall)}
+        for c in range(width):
+            old = total
+            total = total * falls[c] + values[c]
+            sums[c] = {"old" if exclusive else "total"}
+        for c in range(width):
+            values[c] = {result}
+        for c in range(width):
+            x1[{place}] = {text.store("values[c]", dtype)}
+        done = done + width
+"""
 
 
 # ---- scatters --------------------------------------------------------------------------------------------------------
@@ -484,9 +537,11 @@ _KINDS: dict[str, Callable[[Node, str, Shapes], Ordered | None]] = {
     "max_pool": pool_kernel,
     "gemm": integer_product,
     "cholesky": cholesky_kernel,
+    "qr": qr_kernel,
     "substitution": substitution_kernel,
     "solution": solution_kernel,
     "tridiagonal": tridiagonal_kernel,
+    "fourier": fourier_kernel,
 }
 
 #: The kinds of step that this module writes kernels for.

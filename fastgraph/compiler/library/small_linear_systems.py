@@ -1,4 +1,4 @@
-"""Small matrices' factors of Cholesky, inverses and solutions of systems as kernels: a unit of work is one matrix.
+"""Small matrices: factors of Cholesky, Q and R, inverses, solutions of systems, as kernels: a unit of work is a matrix.
 
 Rule: of the order in which `core/native/small_systems.h` goes, and only where the number of rows is known and small:
 LAPACK and BLAS are faster for larger ones.
@@ -15,6 +15,8 @@ from fastgraph.graph.ir import Node
 MOST = 32
 #: And where there is one column to solve for: a call of BLAS by way of Python takes longer than the substitution.
 MOST_FOR_ONE = 512
+#: Elements of a matrix that is made Q and R, at most.
+MOST_ELEMENTS = 1024
 
 
 def cholesky_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
@@ -193,3 +195,81 @@ for m in range(begin, end):
     sizes = {"n": shapes.of(a, -1), "w": shapes.of(out, -1)}
     per_matrix = Size(1, sizes["n"].dims * 2 + sizes["w"].dims)
     return text.kernel(buffers, sizes, lines, shapes.of(a, 0, -2), 1.0, (per_matrix,), fallible=True)
+
+
+def qr_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
+    """x1 x2 = x0 by reflections, whose signs are LAPACK's: x1 of orthonormal columns, x2 upper triangular.
+
+    A column that is 0 below its diagonal is not reflected. `w` is 0 for what is done, so that loops are of one length.
+    """
+    x, (q, r) = node.inputs[0], node.outputs
+    dtype, dims = x.aval.dtype.name, (shapes.avals[x].shape or ())[-2:]
+    if dtype not in render.FLOATS or len(dims) < 2 or node.attrs["full_matrices"]:
+        return None
+    m, n = dims
+    if not m or not n or n > MOST or m * n > MOST_ELEMENTS:
+        return None
+    k = min(m, n)
+    text = Text()
+    made = {"a": m * n, "v": k * m, "w": n, "tau": k}
+    kept = "\n".join([f"{name} = {text.call(f'local_{dtype}', str(size))}" for name, size in made.items()])
+    zero, one = render.number(0, dtype), render.number(1, dtype)
+    lines = f"""
+{kept}
+for p in range(begin, end):
+    for i in range({m * n}):
+        a[i] = x0[p * {m * n} + i]
+    for j in range({k}):
+        most = {zero}
+        for i in range(j + 1, {m}):
+            size = {text.call(f"abs_{dtype}", f"a[i * {n} + j]")}
+            if size > most or size != size:
+                most = size
+        tau[j] = {zero}
+        if most != 0:
+            alpha = a[j * {n} + j]
+            size = {text.call(f"abs_{dtype}", "alpha")}
+            most = size if size > most or size != size else most
+            total = {zero}
+            for i in range(j, {m}):
+                part = a[i * {n} + j] / most
+                total = total + part * part
+            beta = most * {text.call(f"sqrt_{dtype}", "total")}
+            if alpha >= 0:
+                beta = -beta
+            tau[j] = (beta - alpha) / beta
+            v[j * {m} + j] = {one}
+            for i in range(j + 1, {m}):
+                v[j * {m} + i] = a[i * {n} + j] / (alpha - beta)
+            for c in range({n}):
+                w[c] = {zero}
+            for i in range(j, {m}):
+                for c in range({n}):
+                    w[c] = w[c] + v[j * {m} + i] * a[i * {n} + c]
+            for c in range({n}):
+                w[c] = w[c] * tau[j] if c > j else {zero}
+            for i in range(j, {m}):
+                for c in range({n}):
+                    a[i * {n} + c] = a[i * {n} + c] - v[j * {m} + i] * w[c]
+            a[j * {n} + j] = beta
+    for i in range({k}):
+        for c in range({n}):
+            x2[p * {k * n} + i * {n} + c] = a[i * {n} + c] if c >= i else {zero}
+    for i in range({m}):
+        for c in range({k}):
+            x1[p * {m * k} + i * {k} + c] = {one} if i == c else {zero}
+    for s in range({k}):
+        j = {k - 1} - s
+        if tau[j] != 0:
+            for c in range({k}):
+                w[c] = {zero}
+            for i in range(j, {m}):
+                for c in range({k}):
+                    w[c] = w[c] + v[j * {m} + i] * x1[p * {m * k} + i * {k} + c]
+            for c in range({k}):
+                w[c] = w[c] * tau[j]
+            for i in range(j, {m}):
+                for c in range({k}):
+                    x1[p * {m * k} + i * {k} + c] = x1[p * {m * k} + i * {k} + c] - v[j * {m} + i] * w[c]
+"""
+    return text.kernel({"x0": x, "x1": q, "x2": r}, {}, lines, shapes.of(x, 0, -2), 0.8 * m * n * k)

@@ -26,3 +26,5 @@ class KernelSpec:
     buffer_types: tuple[str, ...]
     n_sizes: int
     imports: tuple[str, ...] = ()
+    #: The name of a kernel in C (`compiler.library.fourier_lines`), which nobody compiles: it has no source.
+    native: str = ""

@@ -39,7 +39,7 @@ def pack(program: Program) -> tuple[Any, ...]:
         whole = writer.program(program, program.graph)
     except KeyError as error:  # a node or a value of another graph
         raise Unpackable(f"it refers to {error}") from None
-    return tuple([(s.source, s.buffer_types, s.n_sizes, s.imports) for s in writer.specs]), whole
+    return tuple([(s.source, s.buffer_types, s.n_sizes, s.imports, s.native) for s in writer.specs]), whole
 
 
 def unpack(data: tuple[Any, ...], graph: Graph) -> Program:

@@ -4,6 +4,9 @@ from typing import Any
 
 import numpy as np
 
+def fourier_kernel(what: int, is_double: bool) -> int:
+    """Return the address of a kernel of transforms: complex ones (0), from real numbers (1), to them (2); or 0."""
+
 def combine(how: str, rows: np.ndarray[Any, Any], ids: np.ndarray[Any, Any], x: np.ndarray[Any, Any]) -> bool:
     """Combine each row of x with the row whose number it has, in order; False where NumPy must."""
 

@@ -59,6 +59,10 @@ cdef extern from "core/native/jpeg_colors.h" nogil:
     void fg_jpeg_colors(uint8_t* pixels, const uint8_t* cb, const uint8_t* cr, int64_t h, int64_t w, int across,
                         int down, int16_t* work)
 
+cdef extern from "core/native/fourier.h" nogil:
+    int fg_has_fourier()
+    void** fg_fourier_kernels
+
 cnp.import_array()
 
 cdef tuple _hows = ("add", "sub", "mul", "max", "min", "segmax", "segmin")  # as in segments_and_unique.h
@@ -67,6 +71,13 @@ cdef enum:
     FEW = 4096  # elements: less than giving up the GIL may cost
     SHARED = 16384       # elements that a thread takes at a time
     MOST_GREATEST = 128  # of a row: more are sorted
+
+
+def fourier_kernel(int what, bint is_double) -> int:
+    """Return the address of a kernel of transforms: complex ones (0), from real numbers (1), to them (2); or 0."""
+    if not 0 <= what <= 2:
+        raise ValueError("no such transform")
+    return <int64_t>fg_fourier_kernels[2 * what + is_double] if fg_has_fourier() else 0
 
 
 def combine(str how not None, cnp.ndarray rows not None, cnp.ndarray ids not None, cnp.ndarray x not None) -> bool:
