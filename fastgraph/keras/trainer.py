@@ -16,6 +16,7 @@ from fastgraph.api.namespaces import resolve
 from fastgraph.core import replicas
 from fastgraph.core.base import nesting
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
+from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
@@ -209,7 +210,8 @@ class Trainer:
                     backend.skip_seeds(self._flatten_layers())  # type: ignore[attr-defined]
                     if self.built and type(self).train_step is Trainer.train_step:  # type: ignore[attr-defined]
                         # Variables that the trace makes would have it made again.
-                        self.optimizer.build(self.trainable_variables)  # type: ignore[attr-defined]
+                        with name_scope(self.optimizer.name):
+                            self.optimizer.build(self.trainable_variables)  # type: ignore[attr-defined]
             made = steps[kind] = (eager, trainable), method
         taken: Callable[..., Any] = made[1]
         return (lambda data: taken(nesting.map_structure(_as_tensor, data))) if eager else taken
@@ -262,6 +264,7 @@ class Trainer:
         first, done = self.__dict__.pop("_resumed_epoch", initial_epoch), self.__dict__.pop("_resumed_batch", 0)
         if source.steps is not None and done >= source.steps:
             first, done = first + 1, 0
+        source.pass_over(first - initial_epoch)
         for epoch in range(first, epochs):
             self.reset_metrics()
             calls.params["steps"] = source.steps

@@ -326,6 +326,27 @@ def test_variables_are_written_as_their_aggregation_says(strategy: Any) -> None:
     assert values(rows)[1] == [[1.0, 1.0]] * 3
 
 
+def test_what_a_replica_makes_gets_a_checkpoint_s_values_on_all(strategy: Any, tmp_path: Path) -> None:
+    def trained(v: Any, optimizer: Any) -> None:
+        strategy.run(lambda: optimizer.apply_gradients([(v * (1.0 + number()), v)]))
+
+    def model() -> Any:
+        with strategy.scope():
+            return fg.Variable([1.0, 2.0]), fg.keras.optimizers.Adam(0.1)
+
+    first, second = model(), model()
+    trained(*first)
+    path = fg.train.Checkpoint(parts=list(first)).write(str(tmp_path / "adam"))
+    fg.train.Checkpoint(parts=list(second)).read(path)
+    for each in (first, second):
+        trained(*each)
+        for variable in each[1].variables:
+            np.testing.assert_array_equal(*values(variable))
+    for one, other in zip(first[1].variables, second[1].variables, strict=True):
+        assert values(one) == values(other)
+    assert values(first[0]) == values(second[0])
+
+
 def test_checkpoints_keep_variables_as_one(strategy: Any, tmp_path: Path) -> None:
     with strategy.scope():
         v = fg.Variable([1.0, 2.0])
