@@ -27,6 +27,7 @@ from fastgraph.keras.data_adapters import Examples, Source, source_of, unpacked
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.optimizers.base import Optimizer
 from fastgraph.staging.function import Function, functions_run_eagerly
+from fastgraph.state.distributed import PerReplica
 
 _NOT_COMPILED = "You must compile your model before training/testing. Use `model.compile(optimizer, loss)`."
 #: Arguments of Keras 2 for threads and processes that make batches: one thread makes them here, if they take long.
@@ -440,10 +441,18 @@ def _on_replicas(method: Callable[..., Any], strategy: Any, kind: str) -> Callab
 
     def step(model: Any, data: Any) -> Any:
         found = strategy.run(method, args=(strategy._share(data),))
-        return strategy.gather(found, 0) if kind == "predict" else strategy.experimental_local_results(found)[0]
+        if kind == "predict":
+            return strategy.gather(found, 0)
+        return nesting.map_structure(lambda leaf: _of_all(leaf, strategy), found)
 
     step.__name__ = f"{kind}_step"
     return step
+
+
+def _of_all(leaf: Any, strategy: Any) -> Any:
+    """What replicas have each of their own is added up, as in Keras; values of metrics are those of all already."""
+    values = leaf.values if isinstance(leaf, PerReplica) else (leaf,)
+    return values[0] if len(values) == 1 else strategy.reduce("SUM", leaf, axis=None)
 
 
 def _check_queues(kwargs: dict[str, Any]) -> None:

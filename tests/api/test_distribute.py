@@ -351,6 +351,27 @@ def test_an_input_function_may_give_a_function_of_elements(strategy: Any) -> Non
     assert [each.numpy().tolist() for each in batches.get_next().values] == [[0, 1], [2, 3]]
 
 
+@pytest.mark.parametrize("eager", [False, True])
+def test_logs_of_a_step_of_one_s_own_are_added_up_and_metrics_are_not(strategy: Any, eager: bool) -> None:
+    class Model(fg.keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen = fg.keras.metrics.Mean(name="seen")
+
+        def call(self, x: Any) -> Any:
+            return x
+
+        def train_step(self, data: Any) -> Any:
+            self.seen.update_state(data)
+            return {"own": fg.reduce_sum(data), "seen": self.seen.result()}
+
+    with strategy.scope():
+        model = Model()
+        model.compile("sgd", "mse", run_eagerly=eager)
+    history = model.fit(fg.data.Dataset.range(1, 5).map(lambda x: fg.cast(x, "float32")).batch(4), verbose=0).history
+    assert history == {"own": [10.0], "seen": [2.5]}
+
+
 def test_what_a_replica_makes_gets_a_checkpoint_s_values_on_all(strategy: Any, tmp_path: Path) -> None:
     def trained(v: Any, optimizer: Any) -> None:
         strategy.run(lambda: optimizer.apply_gradients([(v * (1.0 + number()), v)]))

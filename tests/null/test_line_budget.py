@@ -228,7 +228,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (171_890, "elements in files checked against their specs, full disks, heads of WAV files, alphas of BMPs"),
     (172_040, "files of processes that the first alone writes; forks, resolvers and numbers of processes are checked"),
     (172_150, "what TensorFlow's checkpoints have of loaded tables and optimizers; py_function in SavedModels"),
-    (172_240, "backups keep streams of random numbers and replicas' own copies; data goes on in its order"),
+    (172_250, "backups keep streams of random numbers and replicas' own copies; data goes on in its order"),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
