@@ -6,6 +6,7 @@ Rule: a callback sees the model and numbers, and changes training by what it set
 from __future__ import annotations
 
 import csv
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,9 +18,12 @@ from fastgraph.api.namespaces import lookup
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.base.missing_methods import without
 from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.replicas import process
 from fastgraph.keras.callback_list import Callback, CallbackList, History, Logs, ProgbarLogger
+from fastgraph.ops.random_states import generators
 from fastgraph.saving.checkpoint import Checkpoint
 from fastgraph.saving.checkpoint_state import checkpoint_exists
+from fastgraph.state.distributed import SyncOnReadVariable
 from fastgraph.state.variable import Variable
 from fastgraph.summaries import summary_ops, writers
 
@@ -335,6 +339,7 @@ class CSVLogger(Callback):
 class BackupAndRestore(Callback):
     """Write model and optimizer after each epoch (or `save_freq` steps), and go on from there when `fit` begins again.
 
+    How far streams of random numbers are is written as well, and data goes on in the order of a run without a fault.
     The files are deleted when training has ended, unless not `delete_checkpoint`. Source: tf.keras.callbacks.
     """
 
@@ -355,11 +360,23 @@ class BackupAndRestore(Callback):
         """Read what a training before has left."""
         self._epoch = Variable(-1, dtype="int64", trainable=False)  # the last whole one
         self._batch = Variable(-1, dtype="int64", trainable=False)  # the last one of the epoch after it
-        self._checkpoint = Checkpoint(model=self.model, epoch=self._epoch, batch=self._batch)
+        self._streams = Variable("", dtype="string", trainable=False)  # of random numbers, a line for each process
+        self._checkpoint = Checkpoint(
+            model=self.model, epoch=self._epoch, batch=self._batch, random_streams=self._streams
+        )
         if checkpoint_exists(self._prefix):
             self._checkpoint.read(self._prefix)
             self.model._resumed_epoch = int(self._epoch.numpy()) + 1
             self.model._resumed_batch = int(self._batch.numpy()) + 1
+            if lines := self._streams.numpy().splitlines():
+                replicas, streams, calls, own = json.loads(lines[min(process.number, len(lines) - 1)])
+                generators.go_to(streams)
+                for layer, count in zip(self.model._flatten_layers(), calls, strict=False):
+                    layer._random_ops = count
+                copies = self._copies()
+                if len(copies) == len(own) and replicas == self._replicas():
+                    for copy, value in zip(copies, own, strict=True):
+                        copy.assign(value)
 
     def _after_step(self, batch: int, logs: Logs = None) -> None:
         self._steps += 1
@@ -367,7 +384,24 @@ class BackupAndRestore(Callback):
         if self._steps % self.save_freq == 0:  # type: ignore[operator]
             self._write()
 
+    def _replicas(self) -> int:
+        strategy = getattr(self.model, "_strategy", None)
+        return 1 if strategy is None else strategy.num_replicas_in_sync
+
+    def _copies(self) -> list[Any]:
+        """The replicas' own copies of what reads bring together, of which a checkpoint has the mean or the sum."""
+        weights = self.model.weights if self.model.built else ()
+        return [copy for v in weights if isinstance(v, SyncOnReadVariable) for copy in v._copies]
+
     def _write(self) -> None:
+        layers = self.model._flatten_layers() if self.model.run_eagerly else ()  # whose seeds count each call
+        calls = [getattr(layer, "_random_ops", -1) for layer in layers]
+        own = [copy.numpy().tolist() for copy in self._copies()]
+        line = json.dumps([self._replicas(), generators.position(), calls, own]).encode() + b"\n"
+        strategy = getattr(self.model, "_strategy", None)
+        if strategy is not None and strategy.extended._in_multi_worker_mode():
+            line = strategy.gather(np.frombuffer(line, np.uint8), 0).numpy().tobytes()
+        self._streams.assign(line)
         self._checkpoint.write(self._prefix)
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:

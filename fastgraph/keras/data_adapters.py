@@ -122,6 +122,16 @@ class Source:
                 return
             yield following
 
+    def pass_over(self, epochs: int) -> None:
+        """Go on behind so many epochs. Where each is a pass of its own only their orders are drawn."""
+        for _ in range(epochs):
+            for _ in () if self.whole() and self._passed() else self.epoch():
+                pass
+
+    def _passed(self) -> bool:
+        """Draw the order of a pass whose batches nobody wants; return whether that could be done."""
+        return False
+
     def begin_anew(self) -> None:
         """Let the next epoch begin with the first batch, if there is a way back to it."""
         if self._going_on is not None:
@@ -175,15 +185,21 @@ class Arrays(Source):
     def whole(self) -> bool:
         return not self._steps_given
 
+    def _order(self) -> np.ndarray:
+        span = self.batch_size if self.shuffle == "batch" else self.rows
+        return np.concatenate([
+            shuffled(self._random, range_op(start, min(start + span, self.rows), dtype=int64), None)
+            for start in range(0, self.rows, span)
+        ])  # fmt: skip
+
+    def _passed(self) -> bool:
+        return not self.shuffle or self._order() is not None
+
     def passes(self) -> Iterator[Batch]:
         if not self.shuffle:
             yield from self._cut(self._leaves)
             return
-        span = self.batch_size if self.shuffle == "batch" else self.rows
-        order = np.concatenate([
-            shuffled(self._random, range_op(start, min(start + span, self.rows), dtype=int64), None)
-            for start in range(0, self.rows, span)
-        ])  # fmt: skip
+        order = self._order()
         row = max(1, sum(leaf[:1].nbytes for leaf in self._leaves))
         block = self.batch_size * max(1, _BLOCK // (row * self.batch_size))
         pieces = [order[start : start + block] for start in range(0, self.rows, block)]
@@ -239,6 +255,15 @@ class Items(Source):
         self._is_new = not self._convert
         if self._again:
             super().begin_anew()
+
+    def _passed(self) -> bool:
+        if self._convert:
+            return False
+        iter(self._make())
+        if self._is_new:
+            iter(self._make())
+        self._is_new = False
+        return True
 
     def passes(self) -> Iterator[Batch]:
         if self._is_new and self.whole():
@@ -311,6 +336,9 @@ class _ClassWeighted(Source):
         super().__init__(source.steps)
         self._source = source
         self._table = np.asarray([class_weight[c] for c in classes], backend.floatx())
+
+    def pass_over(self, epochs: int) -> None:
+        self._source.pass_over(epochs)
 
     def epoch(self) -> Iterator[Batch]:
         for batch in self._source.epoch():

@@ -16,6 +16,7 @@ from fastgraph.api.namespaces import resolve
 from fastgraph.core import replicas
 from fastgraph.core.base import nesting
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
+from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
@@ -26,6 +27,7 @@ from fastgraph.keras.data_adapters import Examples, Source, source_of, unpacked
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.optimizers.base import Optimizer
 from fastgraph.staging.function import Function, functions_run_eagerly
+from fastgraph.state.distributed import PerReplica
 
 _NOT_COMPILED = "You must compile your model before training/testing. Use `model.compile(optimizer, loss)`."
 #: Arguments of Keras 2 for threads and processes that make batches: one thread makes them here, if they take long.
@@ -209,7 +211,8 @@ class Trainer:
                     backend.skip_seeds(self._flatten_layers())  # type: ignore[attr-defined]
                     if self.built and type(self).train_step is Trainer.train_step:  # type: ignore[attr-defined]
                         # Variables that the trace makes would have it made again.
-                        self.optimizer.build(self.trainable_variables)  # type: ignore[attr-defined]
+                        with name_scope(self.optimizer.name):
+                            self.optimizer.build(self.trainable_variables)  # type: ignore[attr-defined]
             made = steps[kind] = (eager, trainable), method
         taken: Callable[..., Any] = made[1]
         return (lambda data: taken(nesting.map_structure(_as_tensor, data))) if eager else taken
@@ -262,6 +265,7 @@ class Trainer:
         first, done = self.__dict__.pop("_resumed_epoch", initial_epoch), self.__dict__.pop("_resumed_batch", 0)
         if source.steps is not None and done >= source.steps:
             first, done = first + 1, 0
+        source.pass_over(first - initial_epoch)
         for epoch in range(first, epochs):
             self.reset_metrics()
             calls.params["steps"] = source.steps
@@ -441,10 +445,18 @@ def _on_replicas(method: Callable[..., Any], strategy: Any, kind: str) -> Callab
 
     def step(model: Any, data: Any) -> Any:
         found = strategy.run(method, args=(strategy._share(data),))
-        return strategy.gather(found, 0) if kind == "predict" else strategy.experimental_local_results(found)[0]
+        if kind == "predict":
+            return strategy.gather(found, 0)
+        return nesting.map_structure(lambda leaf: _of_all(leaf, strategy), found)
 
     step.__name__ = f"{kind}_step"
     return step
+
+
+def _of_all(leaf: Any, strategy: Any) -> Any:
+    """What replicas have each of their own is added up, as in Keras; values of metrics are those of all already."""
+    values = leaf.values if isinstance(leaf, PerReplica) else (leaf,)
+    return values[0] if len(values) == 1 else strategy.reduce("SUM", leaf, axis=None)
 
 
 def _check_queues(kwargs: dict[str, Any]) -> None:

@@ -254,6 +254,11 @@ class _Generators:
         self.seeded: dict[tuple[str, int, int], Cell] = {}  # by the op, its seed, and the device: replicas draw alike
         # Cells of ops in Functions, with the seeds they begin with; they live as long as the Functions' graphs.
         self.traced: weakref.WeakKeyDictionary[Cell, tuple[int, int] | None] = weakref.WeakKeyDictionary()
+        # Where a program that runs anew finds them: how often seeds were set before, and which of those with its seeds.
+        self.places: weakref.WeakKeyDictionary[Cell, tuple[int, int]] = weakref.WeakKeyDictionary()
+        self.made: dict[tuple[int, int], int] = {}
+        self.resets = self.drawn = 0
+        self.coming: dict[str, int] = {}  # counters of cells that are not made yet, by their places
 
     def source(self, op: str, seed: TensorLike | None, *given: object) -> Source:
         """Return where one application of `op` with this seed (None: no seed of its own) takes its numbers.
@@ -279,7 +284,7 @@ class _Generators:
         found = self.seeded.get(key)
         if found is None:
             found = Cell(_STATE, "generator")
-            set_state(found, first_state(self.seeds(seed)))
+            self._begin(found, self.seeds(seed), repr(key))
             found = self.seeded.setdefault(key, found)  # another thread may have been faster
         return Held(found)
 
@@ -306,7 +311,41 @@ class _Generators:
             if self.traced.get(cell, ()) == seeds:
                 trace.spare_generators.remove(cell)
                 return cell
-        return self._new_cell(seeds)
+        cell = self._new_cell(seeds)
+        if seeds is not None:
+            self.places[cell] = place = self.resets, self.made.get(seeds, 0)
+            self.made[seeds] = place[1] + 1
+            self._begin(cell, seeds, repr((seeds, 0, place[1])))
+        return cell
+
+    def _begin(self, cell: Cell, seeds: tuple[int, int], place: str) -> None:
+        """Put a cell where its seeds have it begin, or where `go_to` was told that it is."""
+        state = first_state(seeds)
+        state[0] = self.coming.pop(place, 0)
+        set_state(cell, state)
+
+    def _cells(self) -> Iterator[tuple[str, Cell, tuple[int, int]]]:
+        """Yield the cells whose numbers follow from seeds, with their places."""
+        for key, cell in list(self.seeded.items()):
+            yield repr(key), cell, self.seeds(key[1])
+        for cell, (resets, number) in list(self.places.items()):
+            if (seeds := self.traced.get(cell)) is not None:
+                yield repr((seeds, self.resets - resets, number)), cell, seeds
+
+    def position(self) -> dict[str, Any]:
+        """Return how far all streams are, as JSON has it."""
+        counters = {place: int(np.asarray(cell_read(cell))[0]) for place, cell, _ in self._cells()}
+        return {"seed": self.seed, "drawn": self.drawn, "counters": {k: n for k, n in counters.items() if n}}
+
+    def go_to(self, position: dict[str, Any]) -> None:
+        """Have the streams of a program that runs anew go on where they were; where its seed is another, nothing."""
+        if position["seed"] != self.seed:
+            return
+        self.sequence, self.drawn, self.coming = random.Random(self.seed), 0, dict(position["counters"])
+        for _ in range(position["drawn"]):
+            self.next_seeds()
+        for place, cell, seeds in self._cells():
+            self._begin(cell, seeds, place)
 
     def _new_cell(self, seeds: tuple[int, int] | None) -> Cell:
         cell = Cell(_STATE, "generator")  # the graph that captures it keeps it
@@ -353,7 +392,10 @@ class _Generators:
 
     def next_seeds(self) -> tuple[int, int] | None:
         """The seeds of an eager op without one of its own; None: ones that no one can foresee."""
-        return None if self.seed is None else (self.seed, self.sequence.randint(0, _SPAN))
+        if self.seed is None:
+            return None
+        self.drawn += 1
+        return self.seed, self.sequence.randint(0, _SPAN)
 
     def seeds(self, seed: int) -> tuple[int, int]:
         """The global seed and that of an op."""
@@ -362,7 +404,8 @@ class _Generators:
     def reset(self, seed: int | None) -> None:
         """Begin all sequences anew. The cells stay, so that Functions that hold them follow."""
         self.seed = seed
-        self.sequence = random.Random(seed)
+        self.sequence, self.drawn = random.Random(seed), 0
+        self.resets, self.made, self.coming = self.resets + 1, {}, {}
         self.initializers = None if seed is None else random.Random(seed)
         for (_, own, _), cell in list(self.seeded.items()):
             set_state(cell, first_state(self.seeds(own)))

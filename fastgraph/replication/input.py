@@ -380,6 +380,22 @@ class DistributedIterator(SteppedIterator):
         )
 
 
+class Calls:
+    """An iterator over what a function gives, which is called anew for each replica."""
+
+    def __init__(self, strategy: Any, function: Callable[[], Any]) -> None:
+        self._strategy, self._function = strategy, function
+
+    def __iter__(self) -> Calls:
+        return self
+
+    def get_next(self, name: str | None = None) -> Any:
+        """Return each replica's element."""
+        return self._strategy.experimental_distribute_values_from_function(lambda _: self._function())
+
+    __next__ = get_next
+
+
 class RestartedIterator:
     """An iterator over what replicas share that `initialize` begins anew, as programs of TensorFlow 1 have it."""
 

@@ -35,6 +35,7 @@ from fastgraph.replication.contexts import (
     merge,
 )
 from fastgraph.replication.input import (
+    Calls,
     DistributedDataset,
     InputReplicationMode,
     RestartedIterator,
@@ -449,13 +450,17 @@ class Strategy:
     def make_input_fn_iterator(
         self, input_fn: Callable[[InputContext], Any], replication_mode: InputReplicationMode = _PER_WORKER
     ) -> RestartedIterator:
-        """Return an iterator over what `input_fn` gives, as `distribute_datasets_from_function`.
+        """Return an iterator over what `input_fn` gives: a dataset, or a function called for each replica's element.
 
         Raises ValueError for another replication mode than PER_WORKER.
         """
         if replication_mode is not _PER_WORKER:
             raise ValueError(f"Input replication mode not supported: {replication_mode!r}")
-        return RestartedIterator(self.distribute_datasets_from_function(input_fn))
+        n, own = self.num_replicas_in_sync, self._own
+        given = input_fn(InputContext(n // len(own), own[0] // len(own), n))
+        if callable(given) and not hasattr(given, "element_spec"):
+            return RestartedIterator(Calls(self, given))
+        return RestartedIterator(self.distribute_datasets_from_function(lambda _: given))
 
     def experimental_run(self, fn: Callable[..., Any], input_iterator: Any = None) -> Any:
         """Return what `run` gives of `fn` with the next element of an iterator, or with nothing."""

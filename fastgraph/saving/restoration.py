@@ -14,6 +14,7 @@ from typing import Any
 
 from fastgraph.core.base.dtype import string
 from fastgraph.core.base.logger import get_logger
+from fastgraph.core.replicas import acting
 from fastgraph.core.tensor import from_array, init_scope
 from fastgraph.graphdef.messages import Message
 from fastgraph.saving.bulk_reading import Reading
@@ -150,8 +151,9 @@ class Restoration:
             if getattr(value, _UPDATED, -1) < self.number:
                 steps += self._steps(position, value, reading)
         reading.run()
-        for step in steps:
-            step()
+        with acting(None):  # the values of a Variable made on a replica are those of all its copies
+            for step in steps:
+                step()
         for _, value in work:
             if hasattr(value, "__dict__") and not isinstance(value, (list, dict)):
                 value.__dict__[_UPDATED] = self.number

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from fastgraph.core import replicas
 from fastgraph.core.base import nesting
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType
@@ -289,14 +290,13 @@ class DistributedVariable(Variable, DistributedValues):
 
     def _change_copies(self, change: Change, method: str, value: TensorLike, read_value: bool = True) -> Any:
         """Change this replica's copy, or all: by what is given, or on a replica by what all of them give together."""
-        replica = current()
-        if replica is None:
-            return self._change_all(change, method, value, read_value)
-        strategy = getattr(replica.context, "strategy", self.distribute_strategy)
-        if strategy is not self.distribute_strategy:
+        replica, strategy = current(), replicas.strategy()
+        if strategy is not None and strategy is not self.distribute_strategy:
             raise RuntimeError(
                 f"Mixing different tf.distribute.Strategy objects: {strategy!r} is not {self.distribute_strategy!r}"
             )
+        if replica is None:
+            return self._change_all(change, method, value, read_value)
         alone = replica.updates or replica.context is None or not self._is_mirrored
         if alone or self._aggregation is VariableAggregation.NONE:
             return change(self._here, value)

@@ -326,6 +326,73 @@ def test_variables_are_written_as_their_aggregation_says(strategy: Any) -> None:
     assert values(rows)[1] == [[1.0, 1.0]] * 3
 
 
+def test_a_strategy_s_variable_is_not_assigned_in_another_s_scope(strategy: Any) -> None:
+    with strategy.scope():
+        v = fg.Variable(1.0)
+    others = fg.distribute.OneDeviceStrategy("CPU:1"), fg.distribute.MirroredStrategy(TWO)
+    for other in others:
+        with pytest.raises(RuntimeError, match="Mixing different tf.distribute.Strategy"):
+            other.run(lambda: v.assign_add(1.0))
+        with other.scope(), pytest.raises(RuntimeError, match="Mixing different"):
+            v.assign(2.0)
+    with strategy.scope():
+        v.assign(3.0)
+    assert values(v) == [3.0, 3.0]
+
+
+def test_an_input_function_may_give_a_function_of_elements(strategy: Any) -> None:
+    counts = iter(range(9))
+    iterator = strategy.make_input_fn_iterator(
+        lambda context: lambda: float(next(counts)) * context.num_replicas_in_sync
+    )
+    iterator.initialize()
+    assert [iterator.get_next().values for _ in range(2)] == [(0.0, 2.0), (4.0, 6.0)]
+    batches = strategy.make_input_fn_iterator(lambda _: fg.data.Dataset.range(4).batch(2))
+    assert [each.numpy().tolist() for each in batches.get_next().values] == [[0, 1], [2, 3]]
+
+
+@pytest.mark.parametrize("eager", [False, True])
+def test_logs_of_a_step_of_one_s_own_are_added_up_and_metrics_are_not(strategy: Any, eager: bool) -> None:
+    class Model(fg.keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen = fg.keras.metrics.Mean(name="seen")
+
+        def call(self, x: Any) -> Any:
+            return x
+
+        def train_step(self, data: Any) -> Any:
+            self.seen.update_state(data)
+            return {"own": fg.reduce_sum(data), "seen": self.seen.result()}
+
+    with strategy.scope():
+        model = Model()
+        model.compile("sgd", "mse", run_eagerly=eager)
+    history = model.fit(fg.data.Dataset.range(1, 5).map(lambda x: fg.cast(x, "float32")).batch(4), verbose=0).history
+    assert history == {"own": [10.0], "seen": [2.5]}
+
+
+def test_what_a_replica_makes_gets_a_checkpoint_s_values_on_all(strategy: Any, tmp_path: Path) -> None:
+    def trained(v: Any, optimizer: Any) -> None:
+        strategy.run(lambda: optimizer.apply_gradients([(v * (1.0 + number()), v)]))
+
+    def model() -> Any:
+        with strategy.scope():
+            return fg.Variable([1.0, 2.0]), fg.keras.optimizers.Adam(0.1)
+
+    first, second = model(), model()
+    trained(*first)
+    path = fg.train.Checkpoint(parts=list(first)).write(str(tmp_path / "adam"))
+    fg.train.Checkpoint(parts=list(second)).read(path)
+    for each in (first, second):
+        trained(*each)
+        for variable in each[1].variables:
+            np.testing.assert_array_equal(*values(variable))
+    for one, other in zip(first[1].variables, second[1].variables, strict=True):
+        assert values(one) == values(other)
+    assert values(first[0]) == values(second[0])
+
+
 def test_checkpoints_keep_variables_as_one(strategy: Any, tmp_path: Path) -> None:
     with strategy.scope():
         v = fg.Variable([1.0, 2.0])

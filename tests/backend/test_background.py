@@ -98,6 +98,22 @@ def test_who_waits_for_all_kernels_does_not_wait_for_those_nobody_uses(monkeypat
     assert found == [True]
 
 
+def test_a_handle_that_is_gone_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = kernel_service.KernelService()
+    monkeypatch.setattr(kernel_service, "_desk", desk)
+    monkeypatch.setattr(desk, "hire", lambda: None)
+    spec = KernelSpec("def kernel(buffers, sizes, begin, end):\n    return 78\n", ("float32",), 0, ())
+    (handle,) = kernel_service.request([spec])
+    (again,) = kernel_service.request([spec])
+    with desk.lock:  # a thread that waits for an import, amid which Python collects in the one that imports
+        thread = threading.Thread(target=handle.close)
+        thread.start()
+        thread.join(20.0)
+        assert not thread.is_alive()
+    again.close()
+    assert not desk._table
+
+
 def test_it_waits_while_a_thread_traces(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert ended()
     made.clear()

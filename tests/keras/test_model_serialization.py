@@ -197,7 +197,8 @@ def test_values_as_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("often", ["epoch", 1])
-def test_training_goes_on_after_a_fault(often: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("of", "eager"), [("arrays", False), ("arrays", True), ("dataset", False), ("steps", False)])
+def test_training_goes_on_after_a_fault(often: Any, of: str, eager: bool, tmp_path: Path) -> None:
     class Fault(keras.callbacks.Callback):
         epoch = 0
 
@@ -211,12 +212,20 @@ def test_training_goes_on_after_a_fault(often: Any, tmp_path: Path) -> None:
                 raise RuntimeError("fault")
 
     def model_of() -> Any:
-        model = keras.Sequential([keras.layers.Dense(1, kernel_initializer="ones", input_shape=(3,))])
-        model.compile(keras.optimizers.SGD(0.1, momentum=0.9), "mse")
+        fg.random.set_seed(5)
+        noise = [keras.layers.Dropout(0.5), keras.layers.Dropout(0.2, seed=3)]
+        model = keras.Sequential([keras.Input((3,)), *noise, keras.layers.Dense(1, kernel_initializer="ones")])
+        model.compile(keras.optimizers.SGD(0.1, momentum=0.9), "mse", run_eagerly=eager)
         return model
 
     def fit(model: Any, *callbacks: Any) -> Any:
-        return model.fit(X, Y, batch_size=len(X) // 3, epochs=4, verbose=0, shuffle=False, callbacks=list(callbacks))
+        data, kwargs = (X, Y), {"batch_size": len(X) // 3}
+        if of == "dataset":
+            data, kwargs = (fg.data.Dataset.from_tensor_slices(data).shuffle(len(X)).batch(len(X) // 3),), {}
+        if of == "steps":
+            dataset = fg.data.Dataset.from_tensor_slices(data).shuffle(len(X)).repeat().batch(len(X) // 3)
+            data, kwargs = (dataset,), {"steps_per_epoch": 3}
+        return model.fit(*data, **kwargs, epochs=4, verbose=0, callbacks=list(callbacks))
 
     wanted = fit(model_of()).history["loss"]
     with pytest.raises(RuntimeError, match="fault"):

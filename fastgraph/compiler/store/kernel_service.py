@@ -127,6 +127,7 @@ class KernelService:
         self.missing = ""  # why nothing can be compiled at all: Numba or llvmlite is not to be had
         self.closing = False
         self._table: dict[str, Entry] = {}
+        self._left: deque[Entry] = deque()  # of handles that are gone
         self._reset()
 
     def _reset(self) -> None:
@@ -161,6 +162,7 @@ class KernelService:
         # The longest first: no other process waits for the last one then.
         missing.sort(key=lambda each: -len(each.spec.source))
         with self.lock:
+            self._let_go()
             self.queue.extend(missing)
             for worker in self.workers if missing else ():
                 worker.note(missing)
@@ -170,7 +172,17 @@ class KernelService:
     def release(self, entry: Entry) -> None:
         if self.closing:  # nothing is released any more, and a thread that died in the exit may have held the lock
             return
-        with self.lock:
+        # Handles are collected anywhere, amid an import for example, for which the thread that has the lock may wait.
+        self._left.append(entry)
+        if self.lock.acquire(blocking=False):
+            try:
+                self._let_go()
+            finally:
+                self.lock.release()
+
+    def _let_go(self) -> None:
+        while self._left:
+            entry = self._left.popleft()
             entry.users -= 1
             if entry.users == 0 and self._table.get(entry.key) is entry:
                 del self._table[entry.key]
