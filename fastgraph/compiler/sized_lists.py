@@ -16,7 +16,7 @@ from typing import Any
 
 from fastgraph.compiler.decompose import computed
 from fastgraph.compiler.program.shape_inference import CannotPlan
-from fastgraph.compiler.program.symbolic_extents import FIRST_WITNESS, primes, witness_avals
+from fastgraph.compiler.program.symbolic_extents import FIRST_WITNESS, witness_avals, witness_shapes
 from fastgraph.core.base.dtype import int32
 from fastgraph.core.base.shapes import Aval, Shape
 from fastgraph.graph import ir
@@ -26,6 +26,8 @@ from fastgraph.ops.elementwise import cast
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import shape as shape_of
 
+#: An extent of the arguments of which nothing is known: all are alike, so any may share a witness with another.
+_UNKNOWN = FIRST_WITNESS - 1
 #: Of a blank list: for each axis of its elements the extent, or the value and the axis that have it.
 _Extents = list["int | tuple[Value, int]"]
 
@@ -34,10 +36,8 @@ def size_lists(graph: Graph) -> Graph:
     """`graph` with lists of known extents in place of blank ones, in its subgraphs too, where inference knows them."""
     if not _has_blanks(graph):
         return graph
-    taken = {n for node in graph.nodes for value in node.outputs for n in value.aval.shape or () if n is not None}
-    fresh = primes(taken).__next__
-    shapes = [tuple([fresh() if n is None else n for n in value.aval.shape or ()]) for value in graph.parameters]
-    return _sized(graph, shapes)
+    shapes = [[_UNKNOWN if n is None else n for n in value.aval.shape or ()] for value in graph.parameters]
+    return _sized(graph, witness_shapes(graph, shapes))
 
 
 def _has_blanks(graph: Graph) -> bool:
@@ -50,21 +50,21 @@ def _has_blanks(graph: Graph) -> bool:
 def _sized(graph: Graph, shapes: Sequence[Shape]) -> Graph:
     try:
         avals = witness_avals(graph, shapes).avals
-    except CannotPlan:  # arguments that only fit where some extents are equal
+    except CannotPlan:
         return graph
     found: dict[int, tuple[Value, int]] = {}  # extents that are no numbers of the graph's: the first values with them
     made: dict[Node, _Extents | dict[str, Graph]] = {}
     for node in graph.nodes:
         if node.op.name == "list_blank" and node.attrs["element"] is not None:
             row = _row(graph, node.outputs[0], avals)
-            extents = [n if n < FIRST_WITNESS else found.get(n) for n in row or ()]
+            extents = [n if n < _UNKNOWN else found.get(n) for n in row or ()]
             if row is not None and None not in extents:
                 made[node] = extents  # type: ignore[assignment]  # none is None
         elif any(_has_blanks(inner) for inner, _ in ir.subgraphs(node)):
             made[node] = {key: _sized(inner, _arguments(node, inner, avals)) for key, inner in _inner(node).items()}
         for value in node.outputs:
             for axis, n in enumerate(avals[value].shape or () if value in avals else ()):
-                if n is not None and n >= FIRST_WITNESS:
+                if n is not None and n >= _UNKNOWN:
                     found.setdefault(n, (value, axis))
     return _rebuilt(graph, made) if made else graph
 
@@ -109,9 +109,13 @@ def _rebuilt(graph: Graph, made: Mapping[Node, _Extents | dict[str, Graph]]) -> 
             given = [mapping[node.inputs[0]], *sources]
             mapping[node.outputs[0]] = computed(node, given, result, functools.partial(_blank, node, change))[0]
             continue
-        new = ir.copy_node(node, result, mapping)
-        if isinstance(change, dict):
-            new.attrs = {**new.attrs, **change}
+        if change is None:
+            ir.copy_node(node, result, mapping)
+            continue
+        inputs, avals = tuple([mapping[value] for value in node.inputs]), tuple([value.aval for value in node.outputs])
+        attrs = {**node.attrs, **change}
+        new = result.add(node.op, inputs, attrs, avals=avals, name=node.name, source=node.source, device=node.device)
+        mapping.update(zip(node.outputs, new.outputs, strict=True))
     return result.with_ends_of(graph, mapping)
 
 

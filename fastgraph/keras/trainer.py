@@ -454,7 +454,7 @@ def _on_replicas(method: Callable[..., Any], strategy: Any, kind: str) -> Callab
 
 
 def _of_all(leaf: Any, strategy: Any) -> Any:
-    """What replicas have each of their own is added up, as in Keras; values of metrics are those of all already."""
+    """Add up what replicas have each of their own, as in Keras; values of metrics are those of all already."""
     values = leaf.values if isinstance(leaf, PerReplica) else (leaf,)
     return values[0] if len(values) == 1 else strategy.reduce("SUM", leaf, axis=None)
 

@@ -61,6 +61,15 @@ def test_lists_of_blanks(size: Any) -> None:
             function(fg.zeros([3, 0, 4]), w)
 
 
+def test_lists_where_arguments_have_one_batch() -> None:
+    def step(x: Any, y: Any, w: Any) -> Any:
+        outputs, _, gradient = recurrent(lambda n: n)(x, w)
+        return fg.reduce_sum(outputs[-1] * y), gradient
+
+    signature = [fg.TensorSpec([None, 3, 4]), fg.TensorSpec([None, 1]), fg.TensorSpec([4, 4])]
+    assert {*by_bodies(fg.function(step, input_signature=signature))} == {"assert"}
+
+
 def test_elements_may_be_others_than_those_that_were_foreseen() -> None:
     """The first write is in a branch that is not taken: the one that is says the shape."""
 
