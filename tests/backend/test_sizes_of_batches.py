@@ -113,6 +113,21 @@ def test_examples_and_labels_have_one_batch() -> None:
                 np.testing.assert_allclose(got, want, rtol=1e-5)
 
 
+def test_parts_become_one_in_any_order() -> None:
+    x, y, w = np.ones([6, 2], "f"), np.arange(6, dtype="f"), np.full(6, 0.5, "f")
+
+    @fg.function
+    def f(iterator: Any) -> Any:
+        features, target, weight = next(iterator)
+        weighted = target * weight
+        return fg.reduce_sum(fg.reduce_sum(features, 1) * target * weight), fg.reduce_sum(weighted)
+
+    assert by_bodies(f, iter(batches(x, y, w))) == ["iterator_get_next"]
+    with flags.override(tier="last"):
+        iterator = iter(batches(x, y, w))
+        np.testing.assert_allclose([fg.stack(f(iterator)) for _ in range(2)], [[6.0, 3.0], [9.0, 4.5]])
+
+
 @pytest.mark.parametrize("rows", [(5, 5), (5, 1), (1, 5), (0, 1), (0, 0)])
 def test_parts_of_an_element_may_broadcast(rows: tuple[int, int]) -> None:
     def elements() -> Any:

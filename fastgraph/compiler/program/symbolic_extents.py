@@ -188,7 +188,9 @@ def _count(
     elif _is_stacked(value) and axis == 0:
         key = (node.outputs[0], -1)
     else:
-        key = alike.get((value, axis), (value, axis))
+        key = (value, axis)
+        while key in alike:  # what was made one with others may become so with more
+            key = alike[key]
     if key not in counts:
         counts[key] = fresh()
     return counts[key]
