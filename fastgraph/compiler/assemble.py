@@ -44,9 +44,8 @@ from fastgraph.compiler.program.shape_inference import CannotPlan, infer_loop
 from fastgraph.compiler.program.symbolic_extents import (
     FIRST_WITNESS,
     Witnesses,
-    _numbers,
     leaked,
-    primes,
+    stand_ins,
     witness_avals,
 )
 from fastgraph.compiler.similar_clusters import Pattern
@@ -364,7 +363,7 @@ class Assembler:
         shapes = [a.shape for a in (*carried, *avals[n:])]
         # An extent that an iteration changes is unknown to both programs: any number may stand for it.
         body = node.attrs["body_graph"]
-        stand = _stand_ins(body, shapes)
+        stand = stand_ins(body, shapes)
         test, step = (assemble(node.attrs[key], stand, self.refused) for key in ("cond_graph", "body_graph"))
         alone = scalar_loops.body_program(node, self.refused)
         if alone is not None:
@@ -572,10 +571,3 @@ def _copied(nest: FlatNest) -> Any:
 
 def _has_effect(unit: Cluster | Node, kind: str) -> TypeGuard[Node]:
     return isinstance(unit, Node) and any(effect.kind == kind for effect in ir.effects(unit))
-
-
-def _stand_ins(graph: Graph, shapes: Sequence[Shape]) -> list[Shape]:
-    """The shapes with a prime for each unknown extent."""
-
-    fresh = primes(_numbers(graph) | {n for s in shapes for n in s or () if n is not None})
-    return [None if s is None else tuple([next(fresh) if n is None else n for n in s]) for s in shapes]

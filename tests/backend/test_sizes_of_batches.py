@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,20 @@ from fastgraph.runtime.executable import compile_graph
 
 
 def by_bodies(function: Any, *args: Any) -> list[str]:
-    """The names of the ops that the Program runs by their bodies."""
+    """The names of the ops that the Program, or one inside of it, runs by their bodies."""
     graph = compile_graph(function.get_concrete_function(*args).graph.ir)
     shapes = [tuple([3 if n is None else n for n in value.aval.shape or ()]) for value in graph.parameters]
     program = assemble(graph, witness_shapes(graph, shapes))
-    return [step.node.op.name for step in program.steps if isinstance(step, (DynamicStep, HostStep))]
+    return list(named(program))
+
+
+def named(program: Any) -> Iterator[str]:
+    for step in program.steps:
+        if isinstance(step, (DynamicStep, HostStep)):
+            yield step.node.op.name
+        for inner in ("then_program", "else_program", "body_program"):
+            if hasattr(step, inner):
+                yield from named(getattr(step, inner))
 
 
 def recurrent(size: Any) -> Any:
@@ -111,6 +121,33 @@ def test_examples_and_labels_have_one_batch() -> None:
         for _ in range(3):  # the last batch is smaller
             for got, want in zip(function(ours), step(theirs), strict=True):
                 np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+def test_several_steps_in_a_loop() -> None:
+    """What the loop carries is a batch whose size each iteration may change."""
+    random = np.random.default_rng(2)
+    x, y = random.normal(size=(11, 3)).astype("f"), random.normal(size=(11, 1)).astype("f")
+    w = fg.Variable(np.zeros([3, 1], np.float32))
+
+    def steps(iterator: Any) -> Any:
+        def body(k: Any, following: Any) -> Any:
+            features, target = following.get_value()
+            with fg.GradientTape() as tape:
+                loss = fg.reduce_mean((features @ w - target) ** 2)
+            w.assign_sub(0.1 * tape.gradient(loss, w))
+            return k + 1, fg.cond(k < 2, iterator.get_next_as_optional, lambda: following)
+
+        fg.while_loop(lambda k, following: (k < 3) & following.has_value(), body, (0, iterator.get_next_as_optional()))
+        return w.read_value()
+
+    function = fg.function(steps)
+    assert {*by_bodies(function, iter(batches(x, y)))} == {"iterator_get_next_as_optional", "assert"}
+    with flags.override(tier="last"):
+        got = function(iter(batches(x, y)))
+    w.assign(np.zeros([3, 1], np.float32))
+    for features, target in batches(x, y):
+        w.assign_sub(0.1 * 2 * features.numpy().T @ (features @ w - target).numpy() / len(features))
+    np.testing.assert_allclose(got, w, rtol=1e-5)
 
 
 def test_parts_become_one_in_any_order() -> None:

@@ -18,7 +18,7 @@ from fastgraph.graph.ir import Graph, Node, Value
 #: Large enough not to be somebody's layer width, small enough for products of four.
 FIRST_WITNESS = 10_007
 #: Ops whose results are parts of elements of datasets: of batches, mostly.
-_ELEMENTS = frozenset({"iterator_get_next", "optional_get_value"})
+_ELEMENTS = frozenset({"iterator_get_next", "iterator_get_next_as_optional"})
 
 
 def primes(taken: set[int]) -> Iterator[int]:
@@ -203,8 +203,26 @@ def _is_stacked(value: Value) -> bool:
     return stacks and value.index not in attrs.get("joined", ())
 
 
-def witness_shapes(graph: Graph, shapes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    """Witnesses for these run-time shapes while a Program is made: primes where the graph says None.
+def stand_ins(graph: Graph, shapes: Sequence[Shape]) -> Sequence[Shape]:
+    """These shapes with a prime for each extent that is not known, whatever the graph says; one for those that must
+    be equal.
+    """
+    unknown = [(i, axis) for i, shape in enumerate(shapes) for axis, n in enumerate(shape or ()) if n is None]
+    if not unknown:
+        return shapes
+    any_ = FIRST_WITNESS - 1
+    given = [tuple([any_ if n is None else n for n in shape or ()]) for shape in shapes]
+    found = witness_shapes(graph, given, unknown)
+    if found == tuple(given):  # none will do
+        fresh = primes(_numbers(graph) | {n for shape in given for n in shape})
+        found = tuple([tuple([next(fresh) if n is None else n for n in shape or ()]) for shape in shapes])
+    return [None if shape is None else made for shape, made in zip(shapes, found, strict=True)]
+
+
+def witness_shapes(
+    graph: Graph, shapes: Sequence[Sequence[int]], unknown: Sequence[tuple[int, int]] | None = None
+) -> tuple[tuple[int, ...], ...]:
+    """Witnesses for these run-time shapes while a Program is made: primes where the graph says None, or at `unknown`.
 
     Every unknown dimension gets a prime of its own. Where inference does not like that, some that are equal now share
     one, as few as will do: what two sizes of 1 have in common, or a size with a constant, is most often an accident,
@@ -212,12 +230,13 @@ def witness_shapes(graph: Graph, shapes: Sequence[Sequence[int]]) -> tuple[tuple
     """
     noted = [v.aval.shape for v in graph.parameters]
     actual = tuple([tuple(shape) for shape in shapes])
-    unknown = [
-        (i, axis)
-        for i, (known, shape) in enumerate(zip(noted, actual, strict=True))
-        for axis in range(len(shape))
-        if known is None or known[axis] is None
-    ]
+    if unknown is None:
+        unknown = [
+            (i, axis)
+            for i, (known, shape) in enumerate(zip(noted, actual, strict=True))
+            for axis in range(len(shape))
+            if known is None or known[axis] is None
+        ]
     if not unknown:
         return actual
     taken = _numbers(graph) | {n for shape in shapes for n in shape}
