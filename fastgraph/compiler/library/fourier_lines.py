@@ -48,7 +48,7 @@ def fourier_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     if len(attrs["axes"]) != 1 or dtype not in ("float32", "float64") or not native_address(name):
         return None
     axis = attrs["axes"][0] % shapes.rank(x)
-    n, given = (shapes.avals[each].shape[axis] for each in (real, x))  # type: ignore[index]
+    n, given = (None if each.aval.shape is None else each.aval.shape[axis] for each in (real, x))  # noted: of any call
     if (
         n is None
         or not is_fit(n)

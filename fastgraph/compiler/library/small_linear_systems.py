@@ -140,7 +140,7 @@ def solution_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     Rows are exchanged for the largest pivots; one of 0, or a first one that is NaN, fails.
     """
     a, out = node.inputs[0], node.outputs[0]
-    dtype, n = out.aval.dtype.name, (shapes.avals[a].shape or (None,))[-1]
+    dtype, n = out.aval.dtype.name, (a.aval.shape or (None,))[-1]  # noted: it stands in the source
     if dtype not in render.FLOATS or n is None or not 0 < n <= MOST:
         return None
     text = Text()
@@ -203,7 +203,7 @@ def qr_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     A column that is 0 below its diagonal is not reflected. `w` is 0 for what is done, so that loops are of one length.
     """
     x, (q, r) = node.inputs[0], node.outputs
-    dtype, dims = x.aval.dtype.name, (shapes.avals[x].shape or ())[-2:]
+    dtype, dims = x.aval.dtype.name, (x.aval.shape or ())[-2:]  # noted: what a call alone says stands in no source
     if dtype not in render.FLOATS or len(dims) < 2 or node.attrs["full_matrices"]:
         return None
     m, n = dims

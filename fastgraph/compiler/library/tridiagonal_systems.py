@@ -21,7 +21,7 @@ TILE = 16
 def tridiagonal_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     """x2 with the matrix of the three rows of x0 times x2 = x1; NaN where a pivot is 0."""
     (a, b), out = node.inputs, node.outputs[0]
-    dtype, n = out.aval.dtype.name, (shapes.avals[a].shape or (None,))[-1]
+    dtype, n = out.aval.dtype.name, (a.aval.shape or (None,))[-1]  # noted: it stands in the source
     if dtype not in render.FLOATS or n is None or not 0 < n <= MOST or node.attrs["perturb"]:
         return None
     text = Text()
