@@ -23,6 +23,7 @@ from fastgraph.core.conversion import unsupported
 from fastgraph.core.registry import public_function, register_public
 from fastgraph.core.tensor import Tensor, class_has, convert, current_trace
 from fastgraph.graph import control_flow_gradients as control_flow_gradients  # fills in the gradient of while
+from fastgraph.graph.control_flow import cond
 from fastgraph.graph.subgraphs import as_tensor, make_while, subgraph_name, traced
 from fastgraph.ops.arguments import refused
 from fastgraph.ops.families import invalid
@@ -368,8 +369,15 @@ class _Fold:
 
         last, stacks = stacked_loop(n - first, step, start, self.caller)
         if rows and not self.given:
-            concat, expand_dims = public_function("concat"), public_function("expand_dims")
-            stacks = [concat([expand_dims(one, 0), more], 0) for one, more in zip(start, stacks, strict=True)]
+            ones = [public_function("expand_dims")(one, 0) for one in start]
+
+            def joined() -> list[Any]:
+                return [public_function("concat")(pair, 0) for pair in zip(ones, stacks, strict=True)]
+
+            if self.elements.static is None and not all(one.shape.is_fully_defined() for one in start):
+                stacks = cond(n > 1, joined, lambda: ones)  # of no row the loop knows no extents
+            else:
+                stacks = joined()
         if self.reverse:
             stacks = [public_function("reverse")(tensor, [0]) for tensor in stacks]
         return last, stacks

@@ -367,3 +367,13 @@ def test_map_fn_gives_sparse_tensors(staged):
         )
         y = fg.reduce_sum(out(x).values)
     assert tape.gradient(y, x).numpy().tolist() == [3.0, 5.0]
+
+
+def test_a_scan_of_one_element_whose_extents_only_the_call_knows():
+    scan = fg.function(
+        lambda x: fg.scan(lambda total, row: fg.tanh(total) + row, x),
+        input_signature=[fg.TensorSpec([None, None, None])],
+    )
+    for n in (1, 3):
+        x = fg.reshape(fg.range(6.0 * n), [n, 3, 2])
+        np.testing.assert_allclose(scan(x), fg.scan(lambda total, row: fg.tanh(total) + row, x), rtol=1e-6)

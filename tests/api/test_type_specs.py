@@ -168,3 +168,11 @@ def test_targets_that_have_no_ones_have_no_gradient():
         y = x * x
     assert tape.gradient(text, x) is None and tape.gradient(text, text) is None
     assert tape.gradient([y, text, x], [x, text])[0] == 7.0 and tape.gradient([y, text], [x, text])[1] is None
+
+
+def test_ranks_alone():
+    """What Keras 2 makes of the types of a generator's first element."""
+    assert fg.TensorSpec([2, 3], fg.int32, "a")._with_tensor_ranks_only() == fg.TensorSpec([None, None], fg.int32, "a")
+    assert fg.TensorSpec(None)._with_tensor_ranks_only() == fg.TensorSpec(None)
+    assert fg.RaggedTensorSpec([2, None])._with_tensor_ranks_only() == fg.RaggedTensorSpec([None, None])
+    assert fg.SparseTensorSpec([2, 3])._with_tensor_ranks_only() == fg.SparseTensorSpec([None, None])

@@ -135,6 +135,9 @@ class _Run:
         return (*rows, *shape[1:])  # type: ignore[return-value, arg-type]
 
     def kernel(self, step: KernelStep) -> list[Any]:
+        if step.kernel.native:  # C, which has no source to run
+            (node,) = step.nodes
+            return list(run_node(node, tuple([self.value(n) for n in step.inputs])))
         made = {n: np.zeros(self.shape(step, n), self.aval(n).dtype.numpy_dtype) for n in step.outputs}
         for source, target in step.in_place:
             made[step.outputs[target]][...] = as_array(self.value(step.inputs[source])).view(

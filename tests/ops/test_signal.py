@@ -333,15 +333,15 @@ def test_many_lines_are_transformed_alike_by_any_threads(dtype: str) -> None:
     ]
     before, tolerance = num_threads(), 1e-4 if dtype == "float32" else 1e-11
     for function, given, wanted in pairs:
-        found = []
-        for n in (1, 4):
-            set_num_threads(n)
-            found += [way(tf.constant(given)).numpy() for way in (function, tf.function(function))]
-        set_num_threads(before)
-        assert found[0].dtype == np.result_type(found[0].dtype, dtype) and all(
-            np.array_equal(f, found[0]) for f in found
-        )
-        np.testing.assert_allclose(found[0], wanted, rtol=tolerance, atol=tolerance * 10)
+        for way in (function, tf.function(function)):
+            found = []
+            for n in (1, 4):
+                set_num_threads(n)
+                found.append(way(tf.constant(given)).numpy())
+            set_num_threads(before)
+            assert found[0].dtype == np.result_type(found[0].dtype, dtype)
+            np.testing.assert_array_equal(found[0], found[1])
+            np.testing.assert_allclose(found[0], wanted, rtol=tolerance, atol=tolerance * 10)
     with tf.GradientTape() as tape:  # of a transform's squares: the numbers themselves, twice their number times
         t = tf.constant(x)
         tape.watch(t)

@@ -27,6 +27,16 @@ from fastgraph.core.base.shapes import (
 )
 
 
+def _ranks_only(part: Any) -> Any:
+    if isinstance(part, TensorShape):
+        return part if part.rank is None else TensorShape([None] * part.rank)
+    if isinstance(part, TypeSpec):
+        return part._with_tensor_ranks_only()
+    if isinstance(part, (tuple, list)) and not hasattr(part, "_fields"):
+        return type(part)(map(_ranks_only, part))
+    return {key: _ranks_only(each) for key, each in part.items()} if type(part) is dict else part
+
+
 @without(
     {
         "tf.saved_model.save, or pickle": "experimental_as_proto experimental_from_proto experimental_type_proto",
@@ -64,6 +74,10 @@ class TypeSpec(CompositeSpec):
     def _without_tensor_names(self) -> TypeSpec:
         """Return the spec with no names of tensors in it; Keras 2 asks for it."""
         return self
+
+    def _with_tensor_ranks_only(self) -> TypeSpec:
+        """Return the spec with no extents in it: Keras 2 asks for it of what generators yield."""
+        return self._deserialize(_ranks_only(self._serialize()))
 
     def is_compatible_with(self, spec_or_value: object) -> bool:
         """Return whether a value, or one of a spec, may be of this spec: shapes do not exclude each other."""
