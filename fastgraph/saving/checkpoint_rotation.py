@@ -120,11 +120,11 @@ class CheckpointManager:
         self._gone.pop(path, None)
         self._kept[path] = time.time()
         self._latest = path
-        self._record()
-        while self._gone:
+        while self._gone:  # named until all of their files are gone, however often a process ends in between
             left, _ = self._gone.popitem()
             if replicas.writes(left):
                 _remove(left)
+        self._record()
         if self._max_to_keep and len(self._kept) > self._max_to_keep:
             while len(self._kept) > self._max_to_keep:
                 oldest = next(iter(self._kept))
