@@ -713,10 +713,10 @@ def test_what_a_manager_removes_is_named_until_it_is_gone(tmp_path: Path, monkey
             raise KeyboardInterrupt
         unlink(path)
 
-    tf.train.CheckpointManager(checkpoint, tmp_path, 1).save()
-    for _ in range(3):
+    tf.train.CheckpointManager(checkpoint, tmp_path, 1).save(1)
+    for number in range(2, 5):
         with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
             patched.setattr(checkpoint_rotation.os, "unlink", broken_off)
-            tf.train.CheckpointManager(checkpoint, tmp_path, 1).save()
-    tf.train.CheckpointManager(checkpoint, tmp_path, 1).save()
+            tf.train.CheckpointManager(checkpoint, tmp_path, 1).save(number)
+    tf.train.CheckpointManager(checkpoint, tmp_path, 1).save(5)
     assert {path.name.split(".")[0] for path in tmp_path.iterdir()} == {"checkpoint", "ckpt-5"}
