@@ -2,7 +2,8 @@
 
 Rule: a saved dataset is a folder of records, each the TensorProto of one component; a cache is a bundle as checkpoints
 are. What is begun and not finished is never read, and takes nothing away: a run lies beside those before it, with its
-spec, and is the folder's when the metadata name it, which are replaced at once. The files of a pass are named by the folder's own listing.
+spec, and is the folder's when the metadata name it, which are replaced at once. The files of a pass are named by the
+folder's own listing.
 """
 
 from __future__ import annotations
