@@ -341,8 +341,9 @@ class CSVLogger(Callback):
 class BackupAndRestore(Callback):
     """Write model and optimizer after each epoch (or `save_freq` steps), and go on from there when `fit` begins again.
 
-    How far streams of random numbers are is written as well, and data goes on in the order of a run without a fault.
-    The files are deleted when training has ended, unless not `delete_checkpoint`. Source: tf.keras.callbacks.
+    How far streams of random numbers are is written as well, and data goes on in the order of a run without a fault:
+    what comes before is run through, but for a generator that was taken from. In the middle of an epoch metrics begin
+    anew. The files are deleted when training has ended, unless not `delete_checkpoint`. Source: tf.keras.callbacks.
     """
 
     def __init__(
