@@ -468,9 +468,9 @@ class Combinations(DatasetBase):
     ) -> None:
         """Write all elements below a path, as TensorFlow does: `Dataset.load` reads them, here and there.
 
-        compression: None, GZIP or SNAPPY. shard_func: to which shard i64[] an element goes. checkpoint_args: arguments
-        of a CheckpointManager, which keeps how far the pass is after each element; a pass that was broken off begins
-        with the same random order again. Raises: ValueError for a `checkpoint` among them.
+        compression: None, GZIP, ZLIB or SNAPPY. shard_func: to which shard i64[] an element goes. checkpoint_args:
+        arguments of a CheckpointManager, which keeps how far the pass is after each element; a pass that was broken off
+        begins with the same random order again. Raises: ValueError for a `checkpoint` among them.
         Source: tf.data.Dataset.save.
         """
         shard = _shard_of(_shards(shard_func, self._spec))

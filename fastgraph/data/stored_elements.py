@@ -1,7 +1,9 @@
 """Elements in files: saved datasets, snapshots and caches, in TensorFlow's forms.
 
 Rule: a saved dataset is a folder of records, each the TensorProto of one component; a cache is a bundle as checkpoints
-are. What is begun and not finished is never read. The files of a pass are named by the folder's own listing.
+are. What is begun and not finished is never read, and takes nothing away: a run lies beside those before it, with its
+spec, and is the folder's when the metadata name it, which are replaced at once. The files of a pass are named by the
+folder's own listing.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import os
 import secrets
 import shutil
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -39,8 +42,9 @@ from fastgraph.graphdef.exporter import tensor_message
 from fastgraph.graphdef.import_values import tensor_of
 from fastgraph.graphdef.message_types import KINDS, Enum
 from fastgraph.graphdef.messages import TensorProto
+from fastgraph.graphdef.serialized_tensors import serialize_tensor
 from fastgraph.ops.families import Array, invalid
-from fastgraph.records.record_files import framed
+from fastgraph.records.record_files import Bytes, framed
 from fastgraph.records.snappy import SnappyReader, SnappyWriter
 from fastgraph.records.wire_scan import checksums
 from fastgraph.saving.bundle_writer import BundleWriter
@@ -48,6 +52,7 @@ from fastgraph.saving.saved_model_structures import decoded, encoded
 from fastgraph.saving.tensor_bundle import BundleReader, PlainEntry
 
 _SPEC, _METADATA = "dataset_spec.pb", "snapshot.metadata"
+_NARROW = "float8", "int4", "uint4", "int2", "uint2"
 _AGAIN = 5.0  # seconds between two looks for what somebody else writes
 
 
@@ -145,15 +150,56 @@ def _zipped(path: str, mode: str) -> Any:
     return gzip.open(path, mode) if mode == "wb" else io.BufferedReader(gzip.open(path, mode))
 
 
+class _Deflated(io.FileIO):
+    """A file whose bytes zlib packs."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, "wb")
+        self._deflater = zlib.compressobj()
+
+    def write(self, content: Any) -> int:
+        self._put(self._deflater.compress(content))
+        return len(content)
+
+    def close(self) -> None:
+        try:
+            if not self.closed:
+                self._put(self._deflater.flush())
+                os.fsync(self.fileno())
+        finally:
+            super().close()
+
+    def _put(self, content: bytes) -> None:
+        while content:
+            content = content[super().write(content) :]
+
+
+class _Inflated(Bytes):
+    """The bytes of such a file, in their order."""
+
+    def seek(self, at: int) -> None:
+        """Stay: records are read one after the other."""
+
+
+def _deflated(path: str, mode: str) -> Any:
+    return _Deflated(path) if mode == "wb" else _Inflated(path, "ZLIB", 1 << 16)
+
+
 #: Functions that open files, by the name of a compression; names that are none of these compress nothing.
-_OPENED: dict[str | None, Callable[[str, str], Any]] = {"GZIP": _zipped, "SNAPPY": _snappy}
+_OPENED: dict[str | None, Callable[[str, str], Any]] = {
+    "GZIP": _zipped,
+    "SNAPPY": _snappy,
+    "ZLIB": _deflated,
+}
 
 
 class _Writer:
     """Writes the elements of a pass as one run below a folder; finished, the metadata say so."""
 
-    def __init__(self, folder: str, compression: str | None, types: list[TensorSpec], graph: str = "") -> None:
-        self.folder, self.opened = folder, _OPENED.get(compression, open)
+    def __init__(
+        self, folder: str, compression: str | None, types: list[TensorSpec], graph: str = "", spec: bytes = b""
+    ) -> None:
+        self.folder, self.opened, self.spec = folder, _OPENED.get(compression, open), spec
         self.run = str(secrets.randbits(63))
         self.n, self.finished = 0, False
         self.files: dict[int, Any] = {}
@@ -164,7 +210,7 @@ class _Writer:
     def write(self, element: Element, shard: int) -> None:
         """Write an element."""
         folder = os.path.join(self.folder, self.run, f"{shard:08d}.shard")
-        parts = [framed(tensor_message(part).SerializeToString()) for part in element]
+        parts = [framed(_message(part)) for part in element]
         with raising_for(folder):
             file = self.files.get(shard)
             if file is None:
@@ -183,13 +229,15 @@ class _Writer:
                 file.close()
 
     def finish(self) -> None:
-        """Make the run be the folder's."""
+        """Make the run be the folder's; its spec lies in it, and beside it where TensorFlow looks."""
         with raising_for(self.folder):
             for file in self.files.values():
                 file.flush()
                 os.fsync(file.fileno())
             self.close()
             os.makedirs(os.path.join(self.folder, self.run), exist_ok=True)
+            for folder in (self.run, "") if self.spec else ():
+                _put(os.path.join(self.folder, folder, _SPEC), self.spec)
         self.metadata.num_elements, self.metadata.finalized = self.n, True
         _put(os.path.join(self.folder, _METADATA), self.metadata.SerializeToString())
         self.finished = True
@@ -200,6 +248,14 @@ class _Writer:
             self.close()
         if not self.finished:
             shutil.rmtree(os.path.join(self.folder, self.run), ignore_errors=True)
+
+
+def _message(part: Any) -> bytes:
+    """A component as a TensorProto; of the smallest and of quantized types, which no list of numbers has, the bytes."""
+    if part.dtype.is_quantized or part.dtype.name.startswith(_NARROW):
+        found: bytes = serialize_tensor(part).numpy()
+        return found
+    return tensor_message(part).SerializeToString()
 
 
 def _put(path: str, content: bytes) -> None:
@@ -229,8 +285,8 @@ class Saved(Source):
     def elements(self, run: Run) -> Iterator[Element]:
         with raising_for(self.path):
             os.makedirs(self.path, exist_ok=True)
-        _put(os.path.join(self.path, _SPEC), encoded(self.spec).SerializeToString())
-        writer = _Writer(self.path, self.compression, tensor_specs(self.spec))
+        spec = encoded(self.spec).SerializeToString()
+        writer = _Writer(self.path, self.compression, tensor_specs(self.spec), spec=spec)
         try:
             for element in self.source.elements(run):
                 writer.write(element, 0 if self.shard is None else self.shard(element))
@@ -247,7 +303,9 @@ def saved(path: str, spec: Any, compression: str | None, wait: bool) -> tuple[An
         if metadata is not None or not wait:
             break
         time.sleep(_AGAIN)
-    name = os.path.join(path, _SPEC)
+    name = os.path.join(path, "" if metadata is None else metadata.run_id, _SPEC)
+    if metadata is None or not metadata.run_id.isdigit() or not os.path.exists(name):  # TensorFlow's
+        name = os.path.join(path, _SPEC)
     if spec is None:
         if not os.path.exists(name):
             raise NotFoundError(None, None, f"tf.data snapshot element_spec file not found: {name}.")

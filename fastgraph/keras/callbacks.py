@@ -5,6 +5,7 @@ Rule: a callback sees the model and numbers, and changes training by what it set
 
 from __future__ import annotations
 
+import base64
 import csv
 import json
 import os
@@ -19,6 +20,7 @@ from fastgraph.core.base.logger import get_logger
 from fastgraph.core.base.missing_methods import without
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.replicas import process
+from fastgraph.graphdef.serialized_tensors import parse_tensor, serialize_tensor
 from fastgraph.keras.callback_list import Callback, CallbackList, History, Logs, ProgbarLogger
 from fastgraph.ops.random_states import generators
 from fastgraph.saving.checkpoint import Checkpoint
@@ -339,8 +341,9 @@ class CSVLogger(Callback):
 class BackupAndRestore(Callback):
     """Write model and optimizer after each epoch (or `save_freq` steps), and go on from there when `fit` begins again.
 
-    How far streams of random numbers are is written as well, and data goes on in the order of a run without a fault.
-    The files are deleted when training has ended, unless not `delete_checkpoint`. Source: tf.keras.callbacks.
+    How far streams of random numbers are is written as well, and data goes on in the order of a run without a fault:
+    what comes before is run through, but for a generator that was taken from. In the middle of an epoch metrics begin
+    anew. The files are deleted when training has ended, unless not `delete_checkpoint`. Source: tf.keras.callbacks.
     """
 
     def __init__(
@@ -376,7 +379,7 @@ class BackupAndRestore(Callback):
                 copies = self._copies()
                 if len(copies) == len(own) and replicas == self._replicas():
                     for copy, value in zip(copies, own, strict=True):
-                        copy.assign(value)
+                        copy.assign(parse_tensor(base64.b64decode(value), copy.dtype))
 
     def _after_step(self, batch: int, logs: Logs = None) -> None:
         self._steps += 1
@@ -396,7 +399,7 @@ class BackupAndRestore(Callback):
     def _write(self) -> None:
         layers = self.model._flatten_layers() if self.model.run_eagerly else ()  # whose seeds count each call
         calls = [getattr(layer, "_random_ops", -1) for layer in layers]
-        own = [copy.numpy().tolist() for copy in self._copies()]
+        own = [base64.b64encode(serialize_tensor(copy).numpy()).decode() for copy in self._copies()]
         line = json.dumps([self._replicas(), generators.position(), calls, own]).encode() + b"\n"
         strategy = getattr(self.model, "_strategy", None)
         if strategy is not None and strategy.extended._in_multi_worker_mode():

@@ -5,6 +5,7 @@ Rule: a source yields tuples (x,), (x, y) or (x, y, sample_weight); it knows not
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import random
 import time
@@ -82,6 +83,7 @@ class Source:
 
     steps: int | None = None
     name = "batches"
+    anew = True  # its first batch is the first of the data
 
     def __init__(self, steps: int | None = None) -> None:
         self.steps = steps
@@ -122,15 +124,10 @@ class Source:
                 return
             yield following
 
-    def pass_over(self, epochs: int) -> None:
-        """Go on behind so many epochs. Where each is a pass of its own only their orders are drawn."""
-        for _ in range(epochs):
-            for _ in () if self.whole() and self._passed() else self.epoch():
-                pass
-
-    def _passed(self) -> bool:
-        """Draw the order of a pass whose batches nobody wants; return whether that could be done."""
-        return False
+    def pass_over(self) -> None:
+        """Go on behind an epoch, whose batches nobody wants; what does not begin anew stays where it is."""
+        for _ in self.epoch() if self.anew else ():
+            pass
 
     def begin_anew(self) -> None:
         """Let the next epoch begin with the first batch, if there is a way back to it."""
@@ -192,8 +189,11 @@ class Arrays(Source):
             for start in range(0, self.rows, span)
         ])  # fmt: skip
 
-    def _passed(self) -> bool:
-        return not self.shuffle or self._order() is not None
+    def pass_over(self) -> None:
+        if not self.whole():
+            super().pass_over()
+        elif self.shuffle:
+            self._order()
 
     def passes(self) -> Iterator[Batch]:
         if not self.shuffle:
@@ -256,15 +256,6 @@ class Items(Source):
         if self._again:
             super().begin_anew()
 
-    def _passed(self) -> bool:
-        if self._convert:
-            return False
-        iter(self._make())
-        if self._is_new:
-            iter(self._make())
-        self._is_new = False
-        return True
-
     def passes(self) -> Iterator[Batch]:
         if self._is_new and self.whole():
             iter(self._make())  # whose order was drawn: the orders of shuffled datasets are the same as in Keras
@@ -318,6 +309,7 @@ def source_of(
         else:
             iterator = iter(x)
             source = Items(lambda: iterator, None, steps, again=False, convert=True)
+            source.anew = inspect.isgenerator(iterator) and inspect.getgeneratorstate(iterator) == inspect.GEN_CREATED
     if class_weight:
         source = _ClassWeighted(source, class_weight)
     return source
@@ -334,11 +326,11 @@ class _ClassWeighted(Source):
                 f"{class_weight}"
             )
         super().__init__(source.steps)
-        self._source = source
+        self._source, self.anew = source, source.anew
         self._table = np.asarray([class_weight[c] for c in classes], backend.floatx())
 
-    def pass_over(self, epochs: int) -> None:
-        self._source.pass_over(epochs)
+    def pass_over(self) -> None:
+        self._source.pass_over()
 
     def epoch(self) -> Iterator[Batch]:
         for batch in self._source.epoch():

@@ -265,7 +265,11 @@ class Trainer:
         first, done = self.__dict__.pop("_resumed_epoch", initial_epoch), self.__dict__.pop("_resumed_batch", 0)
         if source.steps is not None and done >= source.steps:
             first, done = first + 1, 0
-        source.pass_over(first - initial_epoch)
+        for epoch in range(initial_epoch, first):
+            source.pass_over()
+            if validation is not None and _due(validation_freq, epoch):
+                validation.begin_anew()
+                validation.pass_over()
         for epoch in range(first, epochs):
             self.reset_metrics()
             calls.params["steps"] = source.steps
@@ -299,7 +303,7 @@ class Trainer:
         logs = None
         new = [layer for layer in self._flatten_layers() if layer._shapes is None]  # type: ignore[attr-defined]
         run = source.epoch()
-        index = 0
+        index = 0 if source.anew else done
         try:
             for batch in run:
                 if index < done:  # before training was broken off
@@ -309,7 +313,7 @@ class Trainer:
                 logs = step(batch)
                 calls.step(end, index, logs)
                 index += 1
-                if self.stop_training:
+                if self.stop_training or (not source.anew and index == source.steps):
                     break
         finally:
             run.close()  # type: ignore[attr-defined]  # so that no thread goes on preparing

@@ -121,28 +121,30 @@ class CheckpointManager:
         self._kept[path] = time.time()
         self._latest = path
         self._record()
+        known = len(self._gone) + len(self._kept)
         while self._gone:
             left, _ = self._gone.popitem()
             if replicas.writes(left):
                 _remove(left)
-        if self._max_to_keep and len(self._kept) > self._max_to_keep:
-            while len(self._kept) > self._max_to_keep:
-                oldest = next(iter(self._kept))
-                when = self._kept.pop(oldest)
-                if self._hours and when - self._hours * 3600.0 >= self._preserved:
-                    self._preserved = when
-                elif replicas.writes(oldest):
-                    _remove(oldest)
+        while self._max_to_keep and len(self._kept) > self._max_to_keep:
+            oldest = next(iter(self._kept))
+            when = self._kept.pop(oldest)
+            if self._hours and when - self._hours * 3600.0 >= self._preserved:
+                self._preserved = when
+            elif replicas.writes(oldest):
+                _remove(oldest)
+        if len(self._kept) < known:
             self._record()
 
     def _record(self) -> None:
+        """Name what there is; also what is to go, for a process that ends before all of its files are gone."""
         if not replicas.writes(self._prefix):
             return
         update_checkpoint_state(
             self._directory,
             self._latest,
-            list(self._kept),
-            all_model_checkpoint_timestamps=list(self._kept.values()),
+            [*self._gone, *self._kept],
+            all_model_checkpoint_timestamps=[*self._gone.values(), *self._kept.values()],
             last_preserved_timestamp=self._preserved,
         )
 

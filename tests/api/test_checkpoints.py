@@ -19,7 +19,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph.core.native.array_kernels import crc32c, crc32c_of_file, joined_crc, masked
-from fastgraph.saving import bulk_reading, tensor_bundle
+from fastgraph.saving import bulk_reading, checkpoint_rotation, tensor_bundle
 from fastgraph.saving import checkpoint as checkpoints
 from fastgraph.saving.bundle_writer import BundleWriter
 from fastgraph.saving.checkpoint_state import update_checkpoint_state
@@ -701,3 +701,22 @@ def test_what_a_killed_process_left_of_a_state_goes_once_it_is_old(tmp_path: Pat
     os.utime(left, (time.time() - 100,) * 2)
     tf.train.Checkpoint(v=tf.Variable(1)).save(tmp_path / "c")
     assert not left.exists() and new.exists()  # another process may be writing that
+
+
+def test_what_a_manager_removes_is_named_until_it_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that ends amid removing, time and again, leaves nothing behind for ever."""
+    checkpoint = tf.train.Checkpoint(v=tf.Variable(1.0))
+    unlink = os.unlink
+
+    def broken_off(path: str) -> None:
+        if ".data" in str(path):
+            raise KeyboardInterrupt
+        unlink(path)
+
+    tf.train.CheckpointManager(checkpoint, tmp_path, 1).save(1)
+    for number in range(2, 5):
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(checkpoint_rotation.os, "unlink", broken_off)
+            tf.train.CheckpointManager(checkpoint, tmp_path, 1).save(number)
+    tf.train.CheckpointManager(checkpoint, tmp_path, 1).save(5)
+    assert {path.name.split(".")[0] for path in tmp_path.iterdir()} == {"checkpoint", "ckpt-5"}

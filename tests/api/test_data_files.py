@@ -378,7 +378,49 @@ def test_a_pass_that_fails_leaves_no_run(tmp_path):
     dataset = tf.data.Dataset.from_generator(numbers, output_signature=tf.TensorSpec([], tf.int32))
     with pytest.raises(errors.InvalidArgumentError, match="no more"):
         dataset.save(str(tmp_path / "s"))
-    assert os.listdir(tmp_path / "s") == ["dataset_spec.pb"]
+    assert os.listdir(tmp_path / "s") == []
     with pytest.raises(errors.InvalidArgumentError, match="no more"):
         list(dataset.snapshot(str(tmp_path / "t")))
     assert not [path for path in (tmp_path / "t").rglob("*") if path.is_file()]
+
+
+def test_a_save_that_fails_leaves_the_one_before_it(tmp_path, monkeypatch):
+    path = str(tmp_path / "s")
+    Dataset.range(4).save(path)
+    texts = Dataset.from_tensor_slices(["a", "", "b"])
+    with pytest.raises(errors.InvalidArgumentError):
+        texts.map(lambda text: tf.strings.as_string(1 // tf.strings.length(text))).save(path)
+    assert [int(x) for x in Dataset.load(path)] == [0, 1, 2, 3]
+    put = stored_elements._put
+
+    def broken_off(name, content):
+        if name.endswith("snapshot.metadata"):
+            raise KeyboardInterrupt
+        put(name, content)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(stored_elements, "_put", broken_off)
+        texts.save(path)
+    assert [int(x) for x in Dataset.load(path)] == [0, 1, 2, 3]
+    texts.save(path)
+    assert [x.numpy() for x in Dataset.load(path)] == [b"a", b"", b"b"]
+
+
+def test_saved_datasets_packed_by_zlib(tmp_path):
+    path = str(tmp_path / "s")
+    Dataset.range(3000).save(path, compression="ZLIB", shard_func=lambda i: i % 2)
+    files = sorted((tmp_path / "s").rglob("*.snapshot"))
+    assert len(files) == 2 and all(file.read_bytes()[:1] == b"x" for file in files)
+    assert sorted(int(x) for x in Dataset.load(path, compression="ZLIB")) == list(range(3000))
+    files[0].write_bytes(files[0].read_bytes()[:-50])
+    with pytest.raises(errors.DataLossError):
+        list(Dataset.load(path, compression="ZLIB"))
+
+
+@pytest.mark.parametrize("dtype", ["qint8", "quint16", "qint32", "int4", "uint2", "float8_e5m2", "float8_e4m3fn"])
+def test_saved_elements_of_small_types(dtype, tmp_path):
+    values = tf.constant([1, 2], dtype) if dtype[0] == "q" else tf.cast(tf.constant([1, 1]), dtype)
+    Dataset.from_tensor_slices(values).save(str(tmp_path))
+    loaded = list(Dataset.load(str(tmp_path)))
+    assert [x.dtype for x in loaded] == [values.dtype] * 2
+    assert [x.numpy().tolist() for x in loaded] == values.numpy().tolist()

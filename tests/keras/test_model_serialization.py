@@ -236,6 +236,85 @@ def test_training_goes_on_after_a_fault(often: Any, of: str, eager: bool, tmp_pa
     np.testing.assert_allclose(history.history["loss"][first - 2 :], wanted[first:], rtol=1e-5)
 
 
+def pieces() -> Any:
+    return fg.data.Dataset.from_tensor_slices((X, Y))
+
+
+ORDERS = {
+    "two orders": lambda: pieces().shuffle(20).repeat(2).batch(8),
+    "repeated and taken": lambda: pieces().shuffle(20).repeat().batch(8).take(3),
+    "shuffled twice": lambda: pieces().shuffle(9).batch(2).shuffle(5).unbatch().batch(8),
+    "kept orders": lambda: pieces().shuffle(20).cache().batch(8),
+    "one behind the other": lambda: pieces().take(9).shuffle(9).concatenate(pieces().skip(9).shuffle(11)).batch(8),
+}
+
+
+@pytest.mark.parametrize("validated", ["not", "other", "same"])
+@pytest.mark.parametrize("kind", ORDERS)
+def test_data_goes_on_in_the_orders_of_a_run_without_a_fault(kind: str, validated: str, tmp_path: Path) -> None:
+    def fit(epochs: int, *callbacks: Any) -> Any:
+        fg.random.set_seed(5)
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1, kernel_initializer="zeros")])
+        model.compile("sgd", "mse")
+        data = ORDERS[kind]()
+        held = {"other": {"validation_data": pieces().shuffle(20).batch(8), "validation_steps": 1}}
+        held |= {"not": {}, "same": {"validation_data": data}}
+        options: Any = held[validated]
+        return model.fit(data, epochs=epochs, validation_freq=2, verbose=0, callbacks=callbacks, **options).history
+
+    wanted = fit(4)
+    fit(2, keras.callbacks.BackupAndRestore(tmp_path, delete_checkpoint=False))
+    history = fit(4, keras.callbacks.BackupAndRestore(tmp_path))
+    for name, values in history.items():
+        np.testing.assert_allclose(values, wanted[name][-len(values) :], rtol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("weighed", [False, True])
+def test_a_generator_that_goes_on_loses_no_batch(weighed: bool, tmp_path: Path) -> None:
+    class Fault(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            seen.append(batch)
+            if len(seen) == 6:
+                raise RuntimeError("fault")
+
+    def batches() -> Any:
+        for _ in range(30):
+            taken.append(len(taken))
+            yield X, np.zeros((20, 1))
+
+    seen: list[int] = []
+    taken: list[int] = []
+    going = batches()
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    options: Any = {"epochs": 3, "steps_per_epoch": 4, "verbose": 0, "class_weight": {0: 1.0} if weighed else None}
+    options["callbacks"] = [keras.callbacks.BackupAndRestore(tmp_path / "b", 1), Fault()]
+    with pytest.raises(RuntimeError, match="fault"):
+        model.fit(going, **options)
+    begun = len(taken)
+    model.fit(going, **options)
+    assert seen == [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3] and len(taken) <= begun + 6 + 1  # one is made ahead
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "bool", "bfloat16", "int64", "string"])
+def test_backups_keep_copies_of_all_types(dtype: str, tmp_path: Path) -> None:
+    class Backup(keras.callbacks.BackupAndRestore):
+        def __init__(self, copy: Any) -> None:
+            super().__init__(tmp_path, delete_checkpoint=False)
+            self.copy = copy
+
+        def _copies(self) -> list[Any]:
+            return [self.copy]
+
+    ones = ["1", "\0"] if dtype == "string" else fg.cast([1, 0], dtype)
+    values = [fg.Variable(ones), fg.Variable(fg.zeros_like(ones))]
+    for value in values:
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        model.fit(X, Y, verbose=0, callbacks=[Backup(value)])
+    assert values[1].numpy().tolist() == values[0].numpy().tolist()
+
+
 def test_the_rate_falls_on_a_plateau() -> None:
     model = trained(keras.optimizers.SGD(0.5))
     slower = keras.callbacks.ReduceLROnPlateau("loss", 0.5, patience=1, min_delta=100.0, min_lr=0.2, cooldown=1)
