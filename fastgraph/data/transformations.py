@@ -130,10 +130,11 @@ class Shard(Same):
 
     def __init__(self, source: Source, number: Any, index: Any) -> None:
         super().__init__(source)
-        hint = isinstance(number, int) and number == index == -1  # tf.data.experimental.SHARD_HINT
+        known = isinstance(number, int) and isinstance(index, int)
+        hint = known and number == index == -1  # tf.data.experimental.SHARD_HINT
         if isinstance(number, int) and number < 1 and not hint:
             raise InvalidArgumentError(None, None, f"num_shards must be >= 1, got {number} [Op:ShardDataset]")
-        if isinstance(number, int) and isinstance(index, int) and not 0 <= index < number and not hint:
+        if known and not 0 <= index < number and not hint:
             text = f"index must be between 0 and {number - 1}, got {index} [Op:ShardDataset]"
             raise InvalidArgumentError(None, None, text)
         self.shards, self.index = number, index

@@ -261,3 +261,15 @@ def test_cycles_of_no_given_length_follow_the_cores_and_the_threads(monkeypatch,
     dataset = Dataset.range(6).interleave(lambda x: Dataset.from_tensors(x).repeat(2), num_parallel_calls=threads)
     wanted = Dataset.range(6).interleave(lambda x: Dataset.from_tensors(x).repeat(2), cycle_length=cycle)
     assert all_of(dataset) == all_of(wanted)
+
+
+def test_shards_by_numbers_of_the_elements_around():
+    def of(shards):
+        source = Dataset.range(10)
+        mixed = Dataset.range(2).interleave(lambda i: source.shard(shards(i), i), cycle_length=2)
+        return [int(x) for x in mixed]
+
+    assert of(lambda i: 2) == list(range(10))
+    assert of(lambda i: i + 1) == [0, 1, 1, 3, 2, 5, 3, 7, 4, 9, 5, 6, 7, 8, 9]
+    with pytest.raises(fg.errors.InvalidArgumentError, match="index must be between 0 and 0, got 1"):
+        of(lambda i: 1)
