@@ -11,14 +11,14 @@ whether one was written is asked of a flag, and the first that is written says t
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from fastgraph.compiler.decompose import computed
 from fastgraph.compiler.program.shape_inference import CannotPlan
 from fastgraph.compiler.program.symbolic_extents import FIRST_WITNESS, witness_avals, witness_shapes
 from fastgraph.core.base.dtype import int32
-from fastgraph.core.base.shapes import Aval, Shape
+from fastgraph.core.base.shapes import Shape
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.ops.creation import zeros
@@ -34,69 +34,83 @@ _Extents = list["int | tuple[Value, int]"]
 
 def size_lists(graph: Graph) -> Graph:
     """`graph` with lists of known extents in place of blank ones, in its subgraphs too, where inference knows them."""
-    if not _has_blanks(graph):
+    blanks: set[Graph] = set()
+    if not _find_blanks(graph, blanks):
         return graph
-    shapes = [[_UNKNOWN if n is None else n for n in value.aval.shape or ()] for value in graph.parameters]
-    return _sized(graph, witness_shapes(graph, shapes))
-
-
-def _has_blanks(graph: Graph) -> bool:
-    return any(
-        node.op.name == "list_blank" or any(_has_blanks(inner) for inner, _ in ir.subgraphs(node))
-        for node in graph.nodes
-    )
-
-
-def _sized(graph: Graph, shapes: Sequence[Shape]) -> Graph:
+    given = [[_UNKNOWN if n is None else n for n in value.aval.shape or ()] for value in graph.parameters]
     try:
-        avals = witness_avals(graph, shapes).avals
+        return _Inferred(graph, witness_shapes(graph, given)).sized(blanks)
     except CannotPlan:
         return graph
-    found: dict[int, tuple[Value, int]] = {}  # extents that are no numbers of the graph's: the first values with them
-    made: dict[Node, _Extents | dict[str, Graph]] = {}
+
+
+def _find_blanks(graph: Graph, found: set[Graph]) -> bool:
+    """Note the graphs with a blank list at or below this one; return whether this is one."""
     for node in graph.nodes:
-        if node.op.name == "list_blank" and node.attrs["element"] is not None:
-            row = _row(graph, node.outputs[0], avals)
-            extents = [n if n < _UNKNOWN else found.get(n) for n in row or ()]
-            if row is not None and None not in extents:
-                made[node] = extents  # type: ignore[assignment]  # none is None
-        elif any(_has_blanks(inner) for inner, _ in ir.subgraphs(node)):
-            made[node] = {key: _sized(inner, _arguments(node, inner, avals)) for key, inner in _inner(node).items()}
-        for value in node.outputs:
-            for axis, n in enumerate(avals[value].shape or () if value in avals else ()):
-                if n is not None and n >= _UNKNOWN:
-                    found.setdefault(n, (value, axis))
-    return _rebuilt(graph, made) if made else graph
+        inside = [_find_blanks(inner, found) for inner, _ in ir.subgraphs(node)]
+        if node.op.name == "list_blank" or any(inside):
+            found.add(graph)
+    return graph in found
 
 
-def _inner(node: Node) -> dict[str, Graph]:
-    return {key: value for key, value in node.attrs.items() if isinstance(value, Graph)}
+class _Inferred:
+    """A graph with the witnesses of its values. Each of its subgraphs is inferred once, whatever asks for it."""
 
+    def __init__(self, graph: Graph, shapes: Sequence[Shape]) -> None:
+        self.graph = graph
+        self.avals = witness_avals(graph, shapes).avals
+        self.uses = ir.uses(graph)
+        self.inner: dict[tuple[Node, Graph], _Inferred | None] = {}
 
-def _arguments(node: Node, inner: Graph, avals: Mapping[Value, Aval]) -> list[Shape]:
-    first = next(place for graph, place in ir.subgraphs(node) if graph is inner)
-    return [avals[value].shape or () for value in node.inputs[first:]]
+    def sized(self, blanks: Container[Graph]) -> Graph:
+        """Return the graph with lists of known extents, in its subgraphs too."""
+        found: dict[int, tuple[Value, int]] = {}  # extents that are no numbers of the graph's: the first values of them
+        made: dict[Node, _Extents | dict[str, Graph]] = {}
+        for node in self.graph.nodes:
+            if node.op.name == "list_blank" and node.attrs["element"] is not None:
+                row = self.row(node.outputs[0])
+                extents = [n if n < _UNKNOWN else found.get(n) for n in row or ()]
+                if row is not None and None not in extents:
+                    made[node] = extents  # type: ignore[assignment]  # none is None
+            inside = {}
+            for key, inner in node.attrs.items() if node.op.step in ir.WITH_SUBGRAPHS else ():
+                if isinstance(inner, Graph) and inner in blanks:
+                    inferred = self.inside(node, inner)
+                    if inferred is not None:
+                        inside[key] = inferred.sized(blanks)
+            if inside:
+                made[node] = inside
+            for value in node.outputs:
+                for axis, n in enumerate(self.avals[value].shape or () if value in self.avals else ()):
+                    if n is not None and n >= _UNKNOWN:
+                        found.setdefault(n, (value, axis))
+        return _rebuilt(self.graph, made) if made else self.graph
 
-
-def _row(graph: Graph, buffer: Value, avals: Mapping[Value, Aval]) -> tuple[int, ...] | None:
-    """The extents of the first element that is written to a list, in this graph or one that it is handed to."""
-    for node in graph.nodes:
-        for place, value in enumerate(node.inputs):
-            if value is not buffer:
-                continue
-            if node.op.step == "list_set" and place == 0:
-                return avals[node.inputs[2]].shape  # type: ignore[return-value]  # no witness is None
+    def row(self, buffer: Value) -> tuple[int, ...] | None:
+        """Return the extents of the first element that is written to a list, in this graph or one it is handed to."""
+        for node in self.uses.get(buffer, ()):
+            if node.op.step == "list_set" and node.inputs[0] is buffer:
+                return self.avals[node.inputs[2]].shape  # type: ignore[return-value]  # no witness is None
+            place = node.inputs.index(buffer)
             for inner, first in ir.subgraphs(node):
                 if place < first or (node.op.name == "while" and inner is not node.attrs["body_graph"]):
                     continue
-                try:
-                    within = witness_avals(inner, _arguments(node, inner, avals)).avals
-                except CannotPlan:
-                    continue
-                row = _row(inner, inner.parameters[place - first], within)
+                inferred = self.inside(node, inner)
+                row = None if inferred is None else inferred.row(inner.parameters[place - first])
                 if row is not None:
                     return row
-    return None
+        return None
+
+    def inside(self, node: Node, inner: Graph) -> _Inferred | None:
+        """Return a subgraph of a node, inferred; None if it does not fit."""
+        if (node, inner) not in self.inner:
+            first = next(place for graph, place in ir.subgraphs(node) if graph is inner)
+            shapes = [self.avals[value].shape or () for value in node.inputs[first:]]
+            try:
+                self.inner[node, inner] = _Inferred(inner, shapes)
+            except CannotPlan:
+                self.inner[node, inner] = None
+        return self.inner[node, inner]
 
 
 def _rebuilt(graph: Graph, made: Mapping[Node, _Extents | dict[str, Graph]]) -> Graph:

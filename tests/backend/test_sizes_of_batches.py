@@ -165,6 +165,25 @@ def test_parts_become_one_in_any_order() -> None:
         np.testing.assert_allclose([fg.stack(f(iterator)) for _ in range(2)], [[6.0, 3.0], [9.0, 4.5]])
 
 
+def test_many_columns_that_meet_one_after_the_other() -> None:
+    columns = [np.full([5, 2], k + 1.0, "f") for k in range(12)]
+
+    @fg.function
+    def f(iterator: Any) -> Any:
+        parts = next(iterator)
+        total = parts[0]
+        for part in parts[1:]:
+            total = total * 0.5 + part
+        return total
+
+    assert by_bodies(f, iter(batches(*columns))) == ["iterator_get_next"]
+    with flags.override(tier="last"):
+        iterator = iter(batches(*columns))
+        want = sum([(k + 1.0) * 0.5 ** (11 - k) for k in range(12)])
+        np.testing.assert_allclose(f(iterator), np.full([4, 2], want), rtol=1e-6)
+        np.testing.assert_allclose(f(iterator), np.full([1, 2], want), rtol=1e-6)
+
+
 @pytest.mark.parametrize("rows", [(5, 5), (5, 1), (1, 5), (0, 1), (0, 0)])
 def test_parts_of_an_element_may_broadcast(rows: tuple[int, int]) -> None:
     def elements() -> Any:

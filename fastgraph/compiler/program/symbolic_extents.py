@@ -17,6 +17,8 @@ from fastgraph.graph.ir import Graph, Node, Value
 
 #: Large enough not to be somebody's layer width, small enough for products of four.
 FIRST_WITNESS = 10_007
+#: So many times extents of a batch are found equal one after the other; then those of all its parts count as one.
+ROUNDS = 4
 #: Ops whose results are parts of elements of datasets: of batches, mostly.
 _ELEMENTS = frozenset({"iterator_get_next", "iterator_get_next_as_optional"})
 
@@ -58,11 +60,19 @@ def _infer(
     a batch) have one witness: a run in which they are not is refused (`fits`).
     """
     alike: dict[tuple[Value, int], tuple[Value, int]] = {}
-    while True:
+    for round_ in itertools.count():
         found, equal = _attempt(graph, shapes, fresh, doubtful, alike)
         if not equal:
-            return found
+            break
         alike.update(equal)
+        if round_ == ROUNDS:  # a table of many columns that meet one after the other: each round takes as long
+            for node in graph.nodes:
+                parts = [value for value in node.outputs if value.aval.shape and value.aval.shape[0] is None]
+                for value in parts[1:] if node.op.name in _ELEMENTS else ():
+                    part, first = _root((value, 0), alike), _root((parts[0], 0), alike)
+                    if part != first:
+                        alike[part] = first
+    return found
 
 
 def _attempt(
@@ -135,6 +145,12 @@ def _equal(
     return {key: origins[key[1]] for key, n in unfit.items() if n != unfit.get(origins.get(key[1], key))}
 
 
+def _root(key: tuple[Value, int], alike: Mapping[tuple[Value, int], tuple[Value, int]]) -> tuple[Value, int]:
+    while key in alike:  # what was made one with others may become so with more
+        key = alike[key]
+    return key
+
+
 def _is_guess(found: Aval, noted: Aval) -> bool:
     """Return whether an extent that the graph leaves open came out as a small number: the first of many, or none."""
     return any(
@@ -188,9 +204,7 @@ def _count(
     elif _is_stacked(value) and axis == 0:
         key = (node.outputs[0], -1)
     else:
-        key = (value, axis)
-        while key in alike:  # what was made one with others may become so with more
-            key = alike[key]
+        key = _root((value, axis), alike)
     if key not in counts:
         counts[key] = fresh()
     return counts[key]
