@@ -23,14 +23,14 @@ def export(model: Any, filepath: Any) -> None:
     root._model = model
     root.trainable_variables, root.non_trainable_variables = model.trainable_weights, model.non_trainable_weights
     root.variables = model.weights
-    root.serve = function(lambda inputs: model(inputs, training=False), input_signature=[specs])
+    root.serve = function(lambda *inputs: model(*inputs, training=False), input_signature=specs)
     save(root, filepath, signatures={"serve": root.serve, "serving_default": root.serve})
 
 
 def save_spec(model: Any) -> tuple[list[Any], dict[str, Any]] | None:
-    """Return the specs of what a model is called with, ([inputs], {}); None if it is not built."""
+    """Return the specs of what a model is called with, (inputs, {}); None if it is not built."""
     try:
-        return [_specs(model)], {}
+        return _specs(model), {}
     except ValueError:
         return None
 
@@ -41,9 +41,11 @@ def call_of(model: Any) -> Any:
         specs = _specs(model)
     except ValueError:
         return None
-    call = function(lambda inputs, training=False: model(inputs, training=training))
+    call = function(lambda inputs, *more, training=False: model(inputs, *more, training=training))
+    if len(specs) == 1:  # `training` may come by place, as in Keras
+        call = function(lambda inputs, training=False: model(inputs, training=training))
     for training in (False, True):
-        call.get_concrete_function(specs, training=training)
+        call.get_concrete_function(*specs, training=training)
     return call
 
 
@@ -55,12 +57,12 @@ def signature_of(model: Any) -> Any:
         return None
     known = getattr(model, "output_names", None) or []
 
-    def serving_default(inputs: Any) -> Any:
-        found = model(inputs, training=False)
+    def serving_default(*inputs: Any) -> Any:
+        found = model(*inputs, training=False)
         names = _names(found, "output_")
         return dict(zip(known if len(known) == len(names) else names, nesting.flatten(found), strict=True))
 
-    return function(serving_default, input_signature=[specs])
+    return function(serving_default, input_signature=specs)
 
 
 def _names(values: Any, prefix: str, way: tuple[Any, ...] = ()) -> list[str]:
@@ -72,8 +74,19 @@ def _names(values: Any, prefix: str, way: tuple[Any, ...] = ()) -> list[str]:
     return [name if way and not isinstance(way[0], int) else prefix + name]
 
 
-def _specs(model: Any) -> Any:
-    """The specs of what a model takes, batches of any size: in the structure of its inputs."""
+def _specs(model: Any) -> list[Any]:
+    """The specs of what a model takes by place, batches of any size; of several the names are Keras's `args_0`."""
+    more = model._more_specs
+    if not more:
+        return [_first_spec(model)]
+    return [
+        nesting.map_structure(lambda spec, i=i: _spec(spec.shape, spec.dtype, f"args_{i}"), given)
+        for i, given in enumerate((model._given_specs, *more))
+    ]
+
+
+def _first_spec(model: Any) -> Any:
+    """The specs of the inputs alone, in their structure."""
     given = getattr(model, "_network", None)
     if given is not None:
         return nesting.map_structure(lambda x: _spec(x.shape, x.dtype, x.name), given.structure)

@@ -456,3 +456,20 @@ def test_models_are_exported(tmp_path: Path) -> None:
     assert len(loaded.trainable_variables) == 2
     with pytest.raises(ValueError, match="must be built before it is exported"):
         keras.Sequential([keras.layers.Dense(1)]).export(tmp_path / "none")
+
+
+def test_a_model_of_two_arguments_is_saved_with_both(tmp_path: Path) -> None:
+    class Summed(fg.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = fg.keras.layers.Dense(2)
+
+        def call(self, x, y):
+            return self.dense(x) + y
+
+    model, x, y = Summed(), fg.ones([3, 4]), fg.constant([[1.0, 2.0]] * 3)
+    wanted = model(x, y)
+    fg.saved_model.save(model, str(tmp_path))
+    loaded = fg.saved_model.load(str(tmp_path))
+    np.testing.assert_allclose(loaded.signatures["serving_default"](args_0=x, args_1=y)["output_1"], wanted)
+    np.testing.assert_allclose(loaded(x[:1], y[:1]), wanted[:1])

@@ -42,7 +42,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
         "backups keep random streams; plans measure threads; lists' extents ahead of loops; dispatchers of made functions",
     ),
     (
-        173_530,
+        173_540,
         "saved datasets and checkpoints after faults: specs of runs, what is removed, zlib; passes over validation",
     ),
 )

@@ -105,7 +105,7 @@ class Layer(Arguments, Module):
     #: Attributes that are no dependencies: what is in them is one by another name, or nobody's to restore.
     _UNTRACKED = frozenset(
         {"_own_weights", "_regularized", "_loss_functions", "_nodes", "_initial_weights", "_shapes", "_input_spec"}
-    ) | {"_given_specs"}
+    ) | {"_given_specs", "_more_specs"}
     _name: str
     _is_metric = False
     _any_masks = False  # whether there is a layer that makes masks: before that nobody looks for any
@@ -138,6 +138,7 @@ class Layer(Arguments, Module):
         self._nodes: list[Node] = []  # its calls on symbolic tensors
         self._shapes: tuple[Any, Any] | None = None  # of the inputs and outputs it was called with
         self._given_specs: Any = None  # the specs of those inputs
+        self._more_specs: tuple[Any, ...] = ()  # of further tensors, by place
 
     def _weight(self, name: str, shape: ShapeLike, kind: str = "") -> Variable:
         """A new weight, with the initializer, regularizer and constraint that are attributes named after it."""
@@ -199,6 +200,8 @@ class Layer(Arguments, Module):
         if self._shapes is None:
             self._shapes = shapes_of(inputs), shapes_of(outputs)
             self._given_specs = nesting.map_structure(spec_of, inputs)
+            if args and all(isinstance(leaf, Tensor) for leaf in nesting.flatten(args)):
+                self._more_specs = nesting.map_structure(spec_of, args)
         return outputs
 
     def _masks_of(self, inputs: Any, parameters: Parameters, kwargs: dict[str, Any]) -> Any:
