@@ -233,12 +233,13 @@ def _scatter(node: Node, how: str, layout: _Layout) -> Ordered | None:
     text = Text()
     new = COMBINE[how](text, render.register(dtype))
     number = render.number(identity_of(how, out.aval.dtype), render.register(dtype))
+    parts = PARTS if layout.columns is None else max(1, min(PARTS, layout.columns // COLUMNS))
     over = None if base in (updates, indices) else base
     fill = ""
     if over is None:  # what the result is before anything comes to it
         before = "x3[i]" if base is not None else text.store(number, dtype)
-        fill = f"""for r in range(outer * rows):
-        for i in range(r * inner + left, r * inner + right):
+        fill = f"""for r in range({"outer * rows" if parts > 1 else 1}):
+        for i in range(r * inner + left, {"r * inner + right" if parts > 1 else "outer * rows * inner"}):
             x2[i] = {before}"""
     depth = len(layout.extents)
     lines, row = [], "0"
@@ -255,7 +256,6 @@ def _scatter(node: Node, how: str, layout: _Layout) -> Ordered | None:
             fail = ["continue"]
         lines += [f"if {outside}:", *["    " + line for line in fail]]
     checks = "\n            ".join(lines)
-    parts = PARTS if layout.columns is None else max(1, min(PARTS, layout.columns // COLUMNS))
     shared = ""
     if parts > 1:
         shared = f"""
