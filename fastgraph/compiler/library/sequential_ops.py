@@ -272,32 +272,32 @@ elif begin > 0:
     rows_of = f"""to = row * inner
             source = (o * n + j) * inner
             for c in range(left, right):{combined}"""
-    first = last = ""
+    begun = ended = ""
     if layout.columns == 1 and how == "update":  # a loop of one turn would cost three times what it moves
         rows_of = "c, to, source = 0, row, o * n + j" + combined.replace("\n    ", "\n")
     elif layout.columns == 1:  # what comes to one element in a row is added up in a register: memory is waited for
         kept = f"x2[to] = {text.store('old', dtype)}"
-        first = f"to, old = 0, {text.load('x2[0]', dtype)}"
+        begun = f"to, old = 0, {text.load('x2[0]', dtype)}"
         rows_of = f"""value = {text.load("x0[o * n + j]", dtype)}
             if row != to:
                 {kept}
                 to, old = row, {text.load("x2[row]", dtype)}
             old = {new}"""
-        last = kept
+        ended = kept
     source = f"""
 left = 0
 right = inner
 {shared}
 if outer * rows > 0:
     {fill}
-    {first}
+    {begun}
     for o in range(outer):
         batch = {text.call("truncatediv_int64", "o", "mid")}
         for j in range(n):
             {checks}
             row = o * rows + {row}
             {rows_of}
-    {last}
+    {ended}
 """
     buffers = {"x0": updates, "x1": indices, "x2": out} | ({} if base is None or base is over else {"x3": base})
     sizes = {"outer": layout.outer, "rows": layout.rows, "inner": layout.inner, "n": layout.n, "mid": layout.mid}
