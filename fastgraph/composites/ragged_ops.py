@@ -363,7 +363,7 @@ def _along_one(rt: RaggedTensor, axis: int, kind: Kind) -> Any:
         return _segments(rt.values, rt.value_rowids(), rt.nrows(), kind)
     lengths = rt.row_lengths()
     longest = reduce_max(concat([lengths, zeros([1], lengths.dtype)], 0))
-    return _segments(rt.values, positions(lengths), longest, kind)
+    return _segments(rt.values, rt._places(), longest, kind)
 
 
 def _segments(rows: Tensor | RaggedTensor, ids: Tensor, n: TensorLike, kind: Kind) -> Any:

@@ -225,5 +225,5 @@ def coordinates(rt: RaggedTensor) -> list[Any]:
     for level in levels(rt):
         rows = level.value_rowids()
         found = [gather(column, rows) for column in found] if found else [rows]
-        found.append(positions(level.row_lengths()))
+        found.append(level._places())
     return found

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastgraph.composites.ragged_operators import RaggedOperators
-from fastgraph.composites.row_splits import along, as_partition, common_dtype, splits_of
+from fastgraph.composites.row_splits import along, as_partition, common_dtype, rows_of_values, splits_of
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, int64
 from fastgraph.core.base.read_only import ReadOnly
@@ -20,7 +20,7 @@ from fastgraph.core.base.shapes import TensorShape, as_dims, shape_of
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import TensorLike, unsupported
 from fastgraph.core.primitive import Primitive
-from fastgraph.core.tensor import EagerTensor, Tensor, convert
+from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_trace
 from fastgraph.ops.arguments import known_value, static_int
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import cast, maximum, ones_like
@@ -293,7 +293,14 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
 
     def value_rowids(self, name: str | None = None) -> Tensor:
         """The row that each value is in. i[nvals]."""
-        return repeat(range_(self.nrows()), self.row_lengths())
+        if current_trace() is None or self._values is self._row_splits:  # which stand for values that nobody has
+            return repeat(range_(self.nrows()), self.row_lengths())
+        return rows_of_values(self._row_splits, nvals(self._values))
+
+    def _places(self) -> Tensor:
+        """The place of each value in its row. i[nvals]."""
+        rows = self.value_rowids()
+        return range_(cast(nvals(self._values), rows.dtype)) - gather(self.row_starts(), rows)
 
     def nested_row_lengths(self, name: str | None = None) -> tuple[Any, ...]:
         """The row lengths of all ragged dimensions, the outermost first."""

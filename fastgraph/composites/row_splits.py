@@ -10,8 +10,11 @@ from fastgraph.core.base.dtype import DType, int32, int64
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.creation import range_, zeros
+from fastgraph.ops.elementwise import cast
 from fastgraph.ops.joining import concat
+from fastgraph.ops.movement import expand_dims
 from fastgraph.ops.scans import cumsum
+from fastgraph.ops.sorting import search_sorted
 from fastgraph.ops.tiling import repeat
 
 
@@ -24,6 +27,12 @@ def positions(lengths: object) -> Any:
     """0, 1, ... for each row of the given length. i[n] -> i[sum]."""
     splits = splits_of(lengths)
     return range_(splits[-1]) - repeat(splits[:-1], lengths)
+
+
+def rows_of_values(splits: Tensor, count: Any) -> Tensor:
+    """The row of each of `count` values that fill their rows: of an extent that a graph knows before it runs."""
+    ends, places = expand_dims(splits[1:], 0), expand_dims(range_(cast(count, splits.dtype)), 0)
+    return search_sorted(ends, places, right=True, out_type=splits.dtype)[0]
 
 
 def along(axis: int, rank: int | None, what: str = "axis") -> int:

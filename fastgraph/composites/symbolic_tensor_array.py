@@ -358,7 +358,9 @@ class TracedTensorArray(TensorArray):
             buffer = list_begin(buffer, reshape(at, [-1])[0], whole[0], self._begun)
             self._shape.add(buffer)
         changed._begun = True
-        changed._set_buffer(tensor_scatter_update_p(buffer, reshape(at, [-1, 1]), whole))
+        if 0 not in (dims or ())[1:]:  # else there is nothing to write, which the op would refuse
+            buffer = tensor_scatter_update_p(buffer, reshape(at, [-1, 1]), whole)
+        changed._set_buffer(buffer)
         return changed
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:

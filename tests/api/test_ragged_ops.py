@@ -311,3 +311,27 @@ def test_products_of_matrices_know_the_sizes_that_operands_know(staged, transpos
         assert found.to_list() == [m.tolist() for m in wanted]
         assert found.shape.as_list() == [2, a.shape[-1 if t_a else -2], b.shape[-2 if t_b else -1]]
     assert n_fit
+
+
+def test_the_values_say_how_many_numbers_of_rows_there_are():
+    @fg.function
+    def f(x, splits):
+        rt = fg.RaggedTensor.from_row_splits(x, splits)
+        return fg.reduce_sum(fg.exp(rt - fg.reduce_max(rt, 1)[:, None]), 1), rt.to_tensor(-1.0, shape=[3, 2])
+
+    x, splits = fg.constant([1.0, 1.0, 2.0, 2.0, 2.0]), fg.constant([0, 2, 2, 5], fg.int64)
+    for _ in range(2):
+        sums, dense = f(x, splits)
+        assert sums.numpy().tolist() == [2, 0, 3]
+        assert dense.numpy().tolist() == [[1, 1], [-1, -1], [2, 2]]
+        f.get_concrete_function(x, splits).wait()
+    assert "dynamic" not in f.get_concrete_function(x, splits).explain().split("unsorted_segment_sum")[0]
+
+
+@pytest.mark.parametrize("kind", ["sum", "max", "prod"])
+@pytest.mark.parametrize("dtype", ["float32", "int8", "float64"])
+def test_segments_in_any_order(kind, dtype):
+    ids = np.random.default_rng(1).integers(-1, 5, 60)
+    for order in (np.sort(ids), ids, np.full(60, 3)):
+        x, i = fg.constant((np.arange(60) % 3 + 1).astype(dtype)), fg.constant(order)
+        both(lambda x, i: getattr(fg.math, f"unsorted_segment_{kind}")(x, i, 6), x, i)

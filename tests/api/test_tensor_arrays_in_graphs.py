@@ -432,3 +432,13 @@ def test_methods_are_called_by_the_class() -> None:
     wanted = [[7], 3, [[1], [7]], [1, 7, 3], [[1], [7], [3]], [1, 2, 3], [7], [[0], [7]]]
     assert listed(used(fg.constant([7.0]))) == wanted
     assert listed(fg.function(used)(fg.constant([7.0]))) == wanted
+
+
+def test_scattered_entries_without_elements() -> None:
+    def used(x: Any) -> Any:
+        ta = fg.TensorArray(fg.float32, 2, dynamic_size=True)
+        for i in fg.range(3):
+            ta = ta.scatter([i], fg.zeros([1, 0]) + x[:, None])
+        return fg.shape(ta.stack()), fg.shape(ta.gather([1, 0]))
+
+    assert listed(fg.function(used)(fg.constant([7.0]))) == ([3, 0], [2, 0])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fastgraph.compiler.cpu.emit import Block, Emitter
 
 #: Terms that all ranges may have together: more take too long to compile.
-MOST_TERMS = 400
+MOST_TERMS = 800
 #: The conditions on a loop's variable, with whether they hold below their bound; in the order of the bounds.
 Cuts = list[tuple[Scalar, list[tuple[Scalar, bool]]]]
 

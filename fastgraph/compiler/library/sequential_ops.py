@@ -233,12 +233,13 @@ def _scatter(node: Node, how: str, layout: _Layout) -> Ordered | None:
     text = Text()
     new = COMBINE[how](text, render.register(dtype))
     number = render.number(identity_of(how, out.aval.dtype), render.register(dtype))
+    parts = PARTS if layout.columns is None else max(1, min(PARTS, layout.columns // COLUMNS))
     over = None if base in (updates, indices) else base
     fill = ""
     if over is None:  # what the result is before anything comes to it
         before = "x3[i]" if base is not None else text.store(number, dtype)
-        fill = f"""for r in range(outer * rows):
-        for i in range(r * inner + left, r * inner + right):
+        fill = f"""for r in range({"outer * rows" if parts > 1 else 1}):
+        for i in range(r * inner + left, {"r * inner + right" if parts > 1 else "outer * rows * inner"}):
             x2[i] = {before}"""
     depth = len(layout.extents)
     lines, row = [], "0"
@@ -255,7 +256,6 @@ def _scatter(node: Node, how: str, layout: _Layout) -> Ordered | None:
             fail = ["continue"]
         lines += [f"if {outside}:", *["    " + line for line in fail]]
     checks = "\n            ".join(lines)
-    parts = PARTS if layout.columns is None else max(1, min(PARTS, layout.columns // COLUMNS))
     shared = ""
     if parts > 1:
         shared = f"""
@@ -272,20 +272,32 @@ elif begin > 0:
     rows_of = f"""to = row * inner
             source = (o * n + j) * inner
             for c in range(left, right):{combined}"""
-    if layout.columns == 1:  # single elements: a loop of one turn would cost three times what it adds
+    begun = ended = ""
+    if layout.columns == 1 and how == "update":  # a loop of one turn would cost three times what it moves
         rows_of = "c, to, source = 0, row, o * n + j" + combined.replace("\n    ", "\n")
+    elif layout.columns == 1:  # what comes to one element in a row is added up in a register: memory is waited for
+        kept = f"x2[to] = {text.store('old', dtype)}"
+        begun = f"to, old = 0, {text.load('x2[0]', dtype)}"
+        rows_of = f"""value = {text.load("x0[o * n + j]", dtype)}
+            if row != to:
+                {kept}
+                to, old = row, {text.load("x2[row]", dtype)}
+            old = {new}"""
+        ended = kept
     source = f"""
 left = 0
 right = inner
 {shared}
 if outer * rows > 0:
     {fill}
+    {begun}
     for o in range(outer):
         batch = {text.call("truncatediv_int64", "o", "mid")}
         for j in range(n):
             {checks}
             row = o * rows + {row}
             {rows_of}
+    {ended}
 """
     buffers = {"x0": updates, "x1": indices, "x2": out} | ({} if base is None or base is over else {"x3": base})
     sizes = {"outer": layout.outer, "rows": layout.rows, "inner": layout.inner, "n": layout.n, "mid": layout.mid}
