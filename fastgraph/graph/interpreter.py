@@ -23,19 +23,21 @@ from fastgraph.graph.ir import Graph, Node, Value, format_aval
 _MOST_SHOWN = 8  # operands in an error's text
 
 
-def interpret(graph: Graph, arguments: Sequence[Any]) -> list[Any]:
+#: A node of a loop and its operands, and what runs it by the ops' bodies -> its results.
+RunLoop = Callable[[Node, Sequence[Any], Callable[[Node, Sequence[Any]], list[Any]]], Sequence[Any]]
+
+
+def interpret(graph: Graph, arguments: Sequence[Any], run_loop: RunLoop | None = None) -> list[Any]:
     """Run `graph` on `arguments` (eager tensors, and Cells for resources: inputs, then captures); return its outputs.
 
     Raises what the ops raise, with the node and the user's source lines added to the message.
     """
-    outer = _run.attempt
-    if outer is None:
-        return _interpret(graph, arguments)
-    _run.attempt = None  # a handler of a signal calls, in the middle of what may be given up
+    outer = _run.attempt, _run.loop
+    _run.attempt, _run.loop = None, run_loop  # a handler of a signal calls, in the middle of what may be given up
     try:
         return _interpret(graph, arguments)
     finally:
-        _run.attempt = outer
+        _run.attempt, _run.loop = outer
 
 
 def _interpret(graph: Graph, arguments: Sequence[Any]) -> list[Any]:
@@ -49,13 +51,14 @@ def _interpret(graph: Graph, arguments: Sequence[Any]) -> list[Any]:
 
 
 def interpret_unless(
-    graph: Graph, arguments: Sequence[Any], seconds: float, better: Callable[[], bool]
+    graph: Graph, arguments: Sequence[Any], seconds: float, better: Callable[[], bool], run_loop: RunLoop
 ) -> list[Any] | None:
     """Do as `interpret`; None where `better`, asked once after so much work, says that there is a better way.
 
     It is asked between two nodes, before anything has happened that cannot be done again: a write, or a call of Python.
     """
-    outer, _run.attempt = _run.attempt, _Attempt(time.thread_time() + seconds, better)
+    outer = _run.attempt, _run.loop
+    _run.attempt, _run.loop = _Attempt(time.thread_time() + seconds, better), run_loop
     try:
         return _interpret(graph, arguments)
     except _Enough as enough:
@@ -63,7 +66,7 @@ def interpret_unless(
             raise
         return None
     finally:
-        _run.attempt = outer
+        _run.attempt, _run.loop = outer
 
 
 class _Enough(BaseException):
@@ -93,6 +96,7 @@ class _Attempt:
 
 class _Run(threading.local):
     attempt: _Attempt | None = None
+    loop: RunLoop | None = None
 
 
 #: The graphs that this thread is trying.
@@ -214,7 +218,11 @@ def _cond(node: Node, inputs: tuple[Any, ...]) -> list[Any]:
     return _interpret(taken, inputs[1:])
 
 
-def _while(node: Node, inputs: tuple[Any, ...]) -> list[Any]:
+def _while(node: Node, inputs: tuple[Any, ...]) -> Sequence[Any]:
+    return _iterate(node, inputs) if _run.loop is None else _run.loop(node, inputs, _iterate)
+
+
+def _iterate(node: Node, inputs: Sequence[Any]) -> list[Any]:
     n_carried = node.attrs["n_carried"]
     test, body = node.attrs["cond_graph"], node.attrs["body_graph"]
     carried, invariants = list(inputs[:n_carried]), list(inputs[n_carried:])

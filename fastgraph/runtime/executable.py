@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import math
 import os
 import threading
 import time
@@ -36,9 +37,10 @@ from fastgraph.core.base.locks import Lock, importing
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.devices import is_gpu
 from fastgraph.core.native.buffer import Cell
+from fastgraph.core.registry import get
 from fastgraph.errors import OpError
 from fastgraph.graph.interpreter import interpret, interpret_unless
-from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.graph.ir import Graph, Node, Value, copy_node
 from fastgraph.graph.passes import optimize
 from fastgraph.runtime import deferred_compilation
 from fastgraph.runtime.executor import Plan
@@ -71,6 +73,8 @@ LOOP_S = 0.05
 LONG_S = 0.25
 WORK_S = 0.5
 LONGEST_S = 2.0
+#: A loop by NumPy has a Program of its own, until the graph has, where that pays within so many calls.
+CALLS_AHEAD = 10
 #: So long (seconds) at most the end of a program waits for what is made in the background.
 PATIENCE_S = 1.0
 #: How many plans, and Programs for other witnesses, an executable keeps.
@@ -146,6 +150,48 @@ class _Version:
         return self.handles is not None and all(h.ready for h in self.handles.values())
 
 
+@dataclass
+class _Loop:
+    """A loop of an interpreted graph, of which a graph of its own may be made."""
+
+    shapes: Shapes | None  # of the operands that are no constants; None where it cannot be
+    taken: list[int]  # which operands are no constants
+    worked: float = math.inf  # its thread's seconds in the first call
+    part: Executable | None = None
+
+    @classmethod
+    def of(cls, node: Node, operands: Sequence[Any]) -> _Loop:
+        """The loop of a node that is run."""
+        taken = [i for i, value in enumerate(node.inputs) if value.node.op.name != "const"]
+        given = [operands[i] for i in taken]
+        cells = [each for each in given if isinstance(each, Cell)]
+        # Two parameters that stand for one Variable would not see each other's writes.
+        able = len({id(cell) for cell in cells}) == len(cells) and all(
+            isinstance(each, Cell) or each.aval.dtype.is_numeric or each.aval.dtype.is_bool for each in given
+        )
+        shapes = tuple([() if isinstance(each, Cell) else each.aval.shape for each in given])
+        return cls(shapes if able else None, taken)
+
+
+def _alone(node: Node, taken: Sequence[int]) -> Graph:
+    """A graph of one node and of the constants that it takes: its other operands are inputs."""
+    graph = Graph(node.name)
+    mapping: dict[Value, Value] = {}
+    operands: list[Value] = []
+    for i, value in enumerate(node.inputs):
+        if i in taken:
+            aval = value.aval.without_value()
+            attrs = {"dtype": aval.dtype, "shape": aval.shape, "name": "operand"}
+            operands.append(graph.add(get("placeholder"), (), attrs, avals=(aval,), name="operand").outputs[0])
+            graph.inputs.append(operands[-1])
+        else:
+            operands.append(mapping.get(value) or copy_node(value.node, graph, mapping).outputs[value.index])
+    avals = tuple([value.aval for value in node.outputs])
+    alone = graph.add(node.op, tuple(operands), node.attrs, avals=avals, name=node.name, source=node.source)
+    graph.outputs = [*alone.outputs]
+    return graph
+
+
 class Executable:
     """Runs one traced graph on its parameters: inputs, then captures (Cells where resources stand)."""
 
@@ -160,6 +206,7 @@ class Executable:
         self._latest: _Version | None = None
         self._coming: tuple[tuple[Any, ...], _Version] | None = None  # what the last call would have run, and did not
         self._has_run = False  # by the ops' bodies
+        self._loops: dict[Node, _Loop] = {}  # that they have run
         self._spent = 0.0  # seconds in them
         self._latest_s = 0.0  # of these, in the latest call
         self._worked = 0.0  # of its thread's in them
@@ -190,12 +237,12 @@ class Executable:
                 results = interpret(self.graph, inputs)
             elif self._has_run:
                 plan = self.plan(inputs) if self._nearly_compiled() else None
-                results = interpret(self.graph, inputs) if plan is None else None
+                results = interpret(self.graph, inputs, self._run_loop) if plan is None else None
             else:
-                results = interpret_unless(self.graph, inputs, LONG_S, self._comes_soon)
+                results = interpret_unless(self.graph, inputs, LONG_S, self._comes_soon, self._run_loop)
                 plan = self.plan(inputs) if results is None else None
             if results is None and plan is None:
-                results = interpret(self.graph, inputs)
+                results = interpret(self.graph, inputs, self._run_loop)
             if results is not None:
                 self._note_run(time.monotonic() - begun, time.thread_time() - worked)
                 return results
@@ -219,6 +266,40 @@ class Executable:
             warnings.warn(text, RuntimeWarning, stacklevel=2)
             self._device_programs = None
             return None
+
+    def _run_loop(self, node: Node, operands: Sequence[Any], iterate: Callable[..., list[Any]]) -> Sequence[Any]:
+        """The results of a loop: compiled by itself, where that is done before the whole graph is."""
+        loop = self._loops.get(node)
+        if loop is not None and loop.part is not None:
+            given = [operands[i] for i in loop.taken]
+            if (plan := loop.part.plan(given)) is not None:
+                return plan.run(given)
+        if self._has_run or loop is not None:
+            return iterate(node, operands)
+        self._loops[node] = loop = _Loop.of(node, operands)
+        begun = time.thread_time()
+        results = iterate(node, operands)
+        loop.worked = time.thread_time() - begun
+        return results
+
+    def _make_loops(self) -> None:
+        """Make Programs of loops that take long and are the smaller part: their kernels are compiled first."""
+        for node in self.graph.nodes:
+            loop = self._loops.get(node)
+            if loop is None or loop.shapes is None:
+                continue
+            n = sum(len(node.attrs[part]) for part in ("cond_graph", "body_graph"))
+            if CALLS_AHEAD * loop.worked < MAKING_S * (n + FIXED_NODES) or n > len(self.graph.nodes):
+                continue
+            part = Executable(_alone(node, loop.taken), f"{self.name}/{node.name}")
+            part._optimised = part.traced
+            for shapes in dict.fromkeys(part._witnesses(loop.shapes)):
+                version = part._latest = part._versions[shapes] = _Version(shapes)
+                with deferred:
+                    part._try_to_make(version)
+                if version.error is None:
+                    loop.part = part
+                    break
 
     def _note_run(self, spent: float, worked: float) -> None:
         """Note a call by the ops' bodies: what it took says when a Program is worth the Python that it takes."""
@@ -330,6 +411,7 @@ class Executable:
             return None
 
     def _kept(self, key: tuple[Any, ...], made: Plan) -> Plan:
+        self._loops = {}
         with self._lock:
             self._plans[key] = made
             while len(self._plans) > PLANS_KEPT:
@@ -553,6 +635,7 @@ def _make_later(executable: weakref.ref[Executable], version: _Version) -> None:
             imported(f"fastgraph.{piece}")
         made = executable()
         if made is not None:
+            made._make_loops()
             made._make(version)
     finally:
         version.made.set()  # where its graph is gone, too: who waits for all that was begun has looked before

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import fastgraph as fg
@@ -351,3 +352,31 @@ def test_a_long_wait_says_what_for(monkeypatch: pytest.MonkeyPatch) -> None:
         text = stream.getvalue() if stream is not None else ""
         assert ("step waits for its kernels: 1 of 2 compiled" in text) == said
         assert text.endswith("\r") == said and (not said or text.split("\r")[-2].strip() == "")
+
+
+def with_a_loop(x: Any) -> Any:
+    """A loop over the rows of a tensor, and more ops around it than in it."""
+    total = fg.zeros_like(x[0])
+    for row in fg.tanh(x):
+        total = fg.tanh(total + row)
+    for _ in range(10):
+        total = fg.sin(total) + fg.cos(total) * fg.exp(-total)
+    return total
+
+
+def test_loops_run_compiled_before_their_graph_does(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also at other sizes; the graph's own Program does not come here."""
+    monkeypatch.setattr(executables.Executable, "_make", lambda self, version: None)
+    monkeypatch.setattr(executables, "CALLS_AHEAD", math.inf)
+    x = fg.random.normal([40, 16], seed=5)
+    function = fg.function(with_a_loop, input_signature=[fg.TensorSpec([None, 16])])
+    expected, shorter = function(x).numpy(), function(x[:7]).numpy()
+    whole = function.get_concrete_function().executable
+    end = time.monotonic() + 60.0
+    while not all(loop.part is not None and loop.part.is_compiled for loop in whole._loops.values()):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert whole._loops and not whole.is_compiled
+    monkeypatch.setattr(interpreter, "_iterate", lambda node, inputs: pytest.fail("a loop is interpreted"))
+    np.testing.assert_allclose(function(x).numpy(), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(function(x[:7]).numpy(), shorter, rtol=1e-5, atol=1e-6)
