@@ -1,6 +1,7 @@
 """Training on several processes, measured and carried on to many machines.
 
-    python -m benchmarks.distributed [--short] [--only PART ...] [--models MODEL ...] [--report docs/distributed.md] [--note TEXT]
+    python -m benchmarks.distributed [--short] [--only PART ...] [--models MODEL ...]
+        [--report docs/distributed.md] [--note TEXT]
 
 Measures, with one thread for each process: `sums` of arrays beside bare mpi4py; steps of three models in one process
 and in two, of `fastgraph`, of `tensorflow`'s MultiWorkerMirroredStrategy and of `torch`'s DDP over Gloo, where the
