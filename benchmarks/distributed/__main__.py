@@ -1,6 +1,7 @@
 """Training on several processes, measured and carried on to many machines.
 
-    python -m benchmarks.distributed [--short] [--only PART ...] [--report docs/distributed.md] [--note TEXT]
+    python -m benchmarks.distributed [--short] [--only PART ...] [--models MODEL ...]
+        [--report docs/distributed.md] [--note TEXT]
 
 Measures, with one thread for each process: `sums` of arrays beside bare mpi4py; steps of three models in one process
 and in two, of `fastgraph`, of `tensorflow`'s MultiWorkerMirroredStrategy and of `torch`'s DDP over Gloo, where the
@@ -251,19 +252,19 @@ def with_remarks(page: str, remarks: dict[str, str]) -> str:
     return "\n\n## ".join([head.rstrip(), *there.values()]) + "\n"
 
 
-def measure(part: str, steps: int, rounds: int) -> Any:
-    """Return what is measured of a part; None for a peer that is not there."""
+def measure(part: str, models: list[str], steps: int, rounds: int) -> Any:
+    """Return what is measured of a part and models; None for a peer that is not there."""
     together = [mpiexec(), "-n", "2", sys.executable, "-m"]
     if part == "sums":
         return answer([[*together, "benchmarks.distributed.reductions", str(rounds)]])
     if part == "overlap":
-        return {m: answer([[*together, "benchmarks.distributed.overlap", m, str(steps)]]) for m in MODELS}
+        return {m: answer([[*together, "benchmarks.distributed.overlap", m, str(steps)]]) for m in models}
     python = sys.executable if part == "fastgraph" else python_of(part)
     if python is None:
         print(f"{part} is not measured: its environment is not there", file=sys.stderr)
         return None
     found = {}
-    for model in MODELS:
+    for model in models:
         for size in (1, 2):
             if one := measured(part, python, model, steps, size):
                 found[f"{model}/{size}"] = one
@@ -275,15 +276,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--short", action="store_true", help="few steps, to see that all of it runs; nothing is kept")
     parser.add_argument("--only", nargs="*", default=PARTS, metavar="PART", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--models", nargs="*", default=MODELS, metavar="MODEL", help=f"of {', '.join(MODELS)}")
     parser.add_argument("--report", type=Path, metavar="OUT", help="write the page there")
     parser.add_argument("--note", default="", help="of the machine, such as: loaded")
     options = parser.parse_args()
     results: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     for part in PARTS:
         if part in options.only:
-            found = measure(part, *((20, 3) if options.short else (200, 20)))
+            found = measure(part, options.models, *((20, 3) if options.short else (200, 20)))
             if found is not None:
-                results[part] = found
+                results[part] = {**results[part], **found} if part in results and part != "sums" else found
                 results["date"] = f"{datetime.date.today()}{options.note and ', ' + options.note}"
             if not options.short:
                 RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

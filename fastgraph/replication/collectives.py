@@ -39,7 +39,8 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 def world() -> Any:
     """Return MPI's communicator of all processes. Raises NotBuiltError without mpi4py or an MPI."""
     try:
-        mpi: Any = importlib.import_module("mpi4py.MPI")
+        with contextlib.nullcontext() if "mpi4py.MPI" in sys.modules else failure_detection.beginning():
+            mpi: Any = importlib.import_module("mpi4py.MPI")
     except (ImportError, RuntimeError) as error:
         raise NotBuiltError(
             f"MultiWorkerMirroredStrategy needs mpi4py and an MPI ({error}): pip install fastgraph[mpi], and start the "

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fastgraph import errors
@@ -392,3 +392,46 @@ def _witness(person: Person, size: int) -> int | None:
     except OSError:
         return None
     return pipe
+
+
+#: Ends $0 when, twice in a row, fewer than $3 of the processes that $1 has started live; $2: how many there are in all.
+_BEFORE = r"""
+late=0
+while sleep 1 && [ -d /proc/$0 ]; do
+    alive=" " n=0
+    for child in $(cat /proc/$1/task/$1/children); do
+        stat=$(cat /proc/$child/stat 2>/dev/null) && stat=${stat##*) } || continue
+        case $stat in [ZX]*) continue ;; esac
+        alive="$alive$(tr '\0' '\n' </proc/$child/environ | sed -n 's/^PMI_RANK=//p') " n=$((n + 1))
+    done
+    [ $n -lt $3 ] && late=$((late + 1)) || late=0
+    [ $late -lt 2 ] && continue
+    gone= i=0
+    while [ $i -lt $2 ]; do
+        case "$alive" in *" $i "*) ;; *) gone="$gone $i" ;; esac
+        i=$((i + 1))
+    done
+    [ $2 = $3 ] || gone=" here"
+    echo "Process$gone of $2 has ended before MPI had begun in all: an error of its own is above, or it was killed." >&2
+    kill -9 $0 && exit
+done"""
+
+
+@contextlib.contextmanager
+def beginning() -> Iterator[None]:
+    """While MPI begins, end this process where MPICH's mpiexec has started one that has ended: MPI waits for it."""
+    parent, watcher = os.getppid(), None
+    try:
+        with open(f"/proc/{parent}/comm", encoding="utf-8") as file:
+            if file.read() == "hydra_pmi_proxy\n":
+                sizes = os.environ["PMI_SIZE"], os.environ["MPI_LOCALNRANKS"]
+                command = ["/bin/sh", "-c", _BEFORE, str(os.getpid()), str(parent), *sizes]
+                watcher = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    except (OSError, KeyError):
+        pass
+    try:
+        yield
+    finally:
+        if watcher is not None:
+            watcher.kill()
+            watcher.wait()

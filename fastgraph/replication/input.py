@@ -27,7 +27,7 @@ from fastgraph.data.iterators import OwnedIterator, SteppedIterator
 from fastgraph.data.optionals import Optional
 from fastgraph.data.options import AutoShardPolicy
 from fastgraph.data.sources import INFINITE
-from fastgraph.errors import InvalidArgumentError, NotBuiltError
+from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.comparison import logical_and
 from fastgraph.ops.creation import zeros
 from fastgraph.ops.elementwise import cast, identity, zeros_like
@@ -72,7 +72,7 @@ def own_part(dataset: Any, n: int, index: int) -> tuple[Any, bool]:
     rows = transformations.batch_size_of(source)
     if policy in (AutoShardPolicy.AUTO, AutoShardPolicy.FILE):
         source, files = sharding.by_files(source, n, index)
-        if auto and (files is None or files < n or rows < 1):
+        if auto and (files is None or files < n):
             return dataset, False
         if files is None or files < n:
             raise InvalidArgumentError(
@@ -81,15 +81,28 @@ def own_part(dataset: Any, n: int, index: int) -> tuple[Any, bool]:
             )  # fmt: skip
     elif policy is AutoShardPolicy.HINT:
         source = sharding.by_hint(source, n, index)
-    if rows < 1:
-        raise NotBuiltError(
-            f"AutoShardPolicy.{policy.name} for batches of a size that nobody knows is not built yet: let `batch` come "
-            "last, or use AutoShardPolicy.DATA."
-        )
-    sizes = [rows // n + (i < rows % n) for i in range(n)]
     found = dataset.made_as(source, dataset._spec, None)
     found._options = dataset._options
+    if rows < 1:
+        return found.flat_map(functools.partial(_in_parts, type(dataset).range(n), n)), True
+    sizes = [rows // n + (i < rows % n) for i in range(n)]
     return found.rebatch(sizes[index:] + sizes[:index]), True
+
+
+def _in_parts(numbers: Any, n: int, *element: Any) -> Any:
+    """Return a dataset of the n parts of a batch whose size nobody knows, the last ones shorter or empty."""
+    batch = element[0] if len(element) == 1 else element
+    first = next(leaf for leaf in nesting.flatten(batch) if leaf is not None)
+    rows = cast(_extents(first)[0], "int64")
+    part = (rows + (n - 1)) // n
+
+    def cut(i: Any) -> Any:
+        begin, end = minimum_op(i * part, rows), minimum_op((i + 1) * part, rows)
+        return nesting.map_structure(
+            lambda leaf: _rows_of(leaf, begin, end) if isinstance(leaf, SparseTensor) else leaf[begin:end], batch
+        )
+
+    return numbers.map(cut)
 
 
 class InputReplicationMode(enum.Enum):

@@ -73,7 +73,21 @@ def test_off_leaves_all_to_each_and_a_hint_is_where_to_shard() -> None:
         list(hinted)
 
 
-def test_batches_of_unknown_size_cannot_be_one_process_s() -> None:
-    dataset = with_policy(fg.data.Dataset.range(8).batch(4).map(lambda n: n), POLICY.OFF)
-    with pytest.raises(fg.errors.NotBuiltError, match="let `batch` come last"):
-        own_part(dataset, 2, 0)
+def test_batches_of_unknown_size_are_read_in_parts_of_which_some_are_empty() -> None:
+    mapped = with_policy(fg.data.Dataset.range(8).batch(4).map(lambda n: n), POLICY.OFF)
+    assert read(mapped) == [[[0, 1], [2, 3], [4, 5], [6, 7]]] * 2
+    sizes = fg.data.Dataset.from_tensor_slices([5, 1]).map(fg.range)  # as TensorFlow's _LegacyRebatchDataset
+    assert read(with_policy(sizes, POLICY.OFF), 4) == [[[0, 1], [2, 3], [4], [], [0], [], [], []]] * 4
+    ragged = sizes.map(
+        lambda row: {"n": row, "of": (fg.RaggedTensor.from_row_lengths(row, fg.ones_like(row)), row + 1)}
+    )
+    part, own = own_part(with_policy(ragged, POLICY.OFF), 2, 1)
+    found = [(each["n"].numpy().tolist(), each["of"][0].to_list(), each["of"][1].shape[0]) for each in part]
+    assert own and found == [([0, 1, 2], [[0], [1], [2]], 3), ([3, 4], [[3], [4]], 2), ([0], [[0]], 1), ([], [], 0)]
+
+
+def test_files_of_batches_of_unknown_size_are_shared_out(tmp_path: Path) -> None:
+    lines = fg.data.TextLineDataset(files(tmp_path)).batch(5).map(lambda line: line)
+    assert [list(chain(*batches)) for batches in read(lines)] == [
+        [b"%d%d" % (i, j) for i in own for j in range(5)] for own in ((0, 2), (1, 3))
+    ]

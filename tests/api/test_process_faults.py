@@ -157,3 +157,22 @@ def test_of_processes_that_mpiexec_ends_it_is_said_which_they_were(tmp_path: Pat
     assert found.returncode != 0
     pid = re.search(r"pid 1 (\d+)", found.stdout)  # mpiexec may name the other one, if that was faster to end itself
     assert pid and f"Process 1 of 2 (pid {pid[1]} on " in found.stderr, found.stderr
+
+
+@needs_mpi
+@pytest.mark.parametrize("end", ["raise ImportError", "os._exit(3)"])
+def test_none_waits_for_a_process_that_ends_before_mpi_begins(end: str) -> None:
+    rank = "os.environ.get('PMI_RANK', os.environ.get('OMPI_COMM_WORLD_RANK'))"
+    text = f"import os\nif {rank} == '1': {end}\nimport fastgraph as fg\n"
+    program = text + "fg.distribute.MultiWorkerMirroredStrategy()"
+    found = subprocess.run(
+        [str(MPIEXEC), "-n", "2", sys.executable, "-c", program],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=90,
+    )
+    said = (
+        "Process 1 of 2 has ended before MPI had begun" in found.stderr or "prterun" in found.stderr
+    )  # Open MPI itself
+    assert found.returncode != 0 and said, found.stderr

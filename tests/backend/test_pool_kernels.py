@@ -9,6 +9,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph.compiler.assemble import assemble
+from fastgraph.compiler.program.kernel_spec import KernelSpec
 from fastgraph.core.base import flags
 from fastgraph.ops.pooling_primitives import max_pool_grad_p, max_pool_p, max_pool_pick_p
 from fastgraph.runtime.executable import compile_graph
@@ -25,6 +26,7 @@ CASES = {
     "overlapping along one axis": ((2, 8, 9, 20), (2, 3), (2, 1), "SAME"),
     "single elements": ((2, 5, 6, 3), (1, 1), (2, 1), "SAME"),
     "overlapping": ((2, 9, 8, 5), (3, 3), (2, 2), "SAME"),
+    "side by side, whole vectors": ((2, 8, 6, 32), (2, 2), (2, 2), "VALID"),
     "overlapping, whole vectors": ((2, 9, 8, 32), (3, 3), (2, 2), "SAME"),
     "every place, whole vectors": ((1, 6, 7, 40), (2, 3), (1, 1), "VALID"),
     "every place": ((2, 7, 8, 17), (3, 3), (1, 1), "SAME"),
@@ -102,6 +104,21 @@ def test_half_floats_go_by_windows_too(dtype: str) -> None:
     for a, b in zip(got, expected, strict=True):
         assert a.dtype == b.dtype == dtype
         np.testing.assert_array_equal(np.asarray(a, np.float32), np.asarray(b, np.float32))
+
+
+def test_windows_side_by_side_compare_no_addresses_of_arrays_on_the_stack() -> None:
+    """LLVM did so once for all windows of a row, and took them for overlapping because they go backwards: no vectors."""
+    from fastgraph.compiler.cpu.object_code import compile_kernel
+
+    attrs = {"window": (2, 2), "strides": (2, 2), "padding": "VALID"}
+    gradient = fg.function(lambda x, dy: max_pool_grad_p(x, dy, **attrs))
+    specs = (fg.TensorSpec([2, 8, 6, 32], fg.float32), fg.TensorSpec([2, 4, 3, 32], fg.float32))
+    lines = gradient.get_concrete_function(*specs).explain().splitlines()
+    source = "\n".join(
+        line.lstrip().removeprefix("|").removeprefix(" ") for line in lines if line.lstrip().startswith("|")
+    )
+    listing = compile_kernel(KernelSpec(source[source.index("def kernel") :], ("float32",) * 3, 9), "0" * 40)
+    assert "icmp ult ptr" not in listing.llvm_ir
 
 
 def test_a_kernel_is_shared_by_windows_strides_and_padding() -> None:

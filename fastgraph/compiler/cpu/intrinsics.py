@@ -111,30 +111,29 @@ class _Write(AbstractTemplate):
 def _lower_buffers_item(
     context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]
 ) -> ir.Value:
+    vars(builder.module)["_fastgraph_slots"] = len(sig.args[0].slots)
     pointer = builder.load(cgutils.gep(builder, args[0], args[1]))
     return builder.bitcast(pointer, context.get_value_type(sig.return_type))
 
 
-def _promise_disjoint(instruction: ir.Instruction, slot: Elements) -> None:
-    """Tell LLVM that slots are bound to disjoint memory.
+def _promise_disjoint(instruction: ir.Instruction, elements: Elements) -> None:
+    """Tell LLVM that slots are bound to disjoint memory, and that no array on the stack is a slot's.
 
     Without it every pair of pointers is compared before a loop may run vectorised, and from about eight comparisons
-    LLVM does not vectorise at all.
+    LLVM does not vectorise at all; nor where it compares once for a loop outside whose steps go backwards.
     """
-    if not isinstance(slot, Slot):
-        return
     # Each slot has many loads and stores. What was said of it is kept with the module, or that would live on with it.
-    made: dict[Slot, Any] = vars(instruction.module).setdefault("_fastgraph_promises", {})
-    if slot not in made:
-        module = instruction.module
+    module, number = instruction.module, elements.number if isinstance(elements, Slot) else -1
+    made: dict[int, Any] = vars(module).setdefault("_fastgraph_promises", {})
+    if number not in made:
         domain = module.add_metadata(["fastgraph"])
-        scopes = [module.add_metadata([f"fastgraph slot {i}", domain]) for i in range(slot.count)]
-        own = module.add_metadata([scopes.pop(slot.number)])
-        made[slot] = own, module.add_metadata(scopes) if scopes else None
-    own, others = made[slot]
-    instruction.set_metadata("alias.scope", own)
-    if others is not None:
-        instruction.set_metadata("noalias", others)
+        count = vars(module).get("_fastgraph_slots", 0)
+        scopes = [module.add_metadata([f"fastgraph slot {i}", domain]) for i in range(count)]
+        own = module.add_metadata([scopes.pop(number)]) if number >= 0 else None
+        made[number] = own, module.add_metadata(scopes) if scopes else None
+    for name, promise in zip(("alias.scope", "noalias"), made[number], strict=True):
+        if promise is not None:
+            instruction.set_metadata(name, promise)
 
 
 @lower_builtin(operator.getitem, Elements, types.intp)
