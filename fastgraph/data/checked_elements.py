@@ -48,8 +48,7 @@ class IgnoreErrors(Same):
         return _Ignoring(self.source.elements(run), self.log)
 
     def cardinality(self) -> int:
-        n = self.source.cardinality()
-        return n if n < 0 else UNKNOWN
+        return UNKNOWN
 
 
 class _Ignoring(Iterator[Element]):

@@ -273,8 +273,13 @@ def _free(path: AnyPath, overwrite: bool) -> None:
 def copy(src: AnyPath, dst: AnyPath, overwrite: bool = False) -> None:
     """Copy a file. Raises AlreadyExistsError unless it may overwrite, NotFoundError. Source: tf.io.gfile.copy."""
     _free(dst, overwrite)
-    with as_op_errors(src), opened(src, "rb") as source, opened(dst, "wb") as copied:
-        shutil.copyfileobj(source, copied)
+    if isdir(src):
+        raise errors.InvalidArgumentError(None, None, f"{src!s}: Is a directory")
+    with as_op_errors(src), opened(src, "rb") as source:
+        if exists(dst) and not remote(src) and not remote(dst) and os.path.samefile(local_path(src), local_path(dst)):
+            return  # opened to be written, it would be empty
+        with opened(dst, "wb") as copied:
+            shutil.copyfileobj(source, copied)
 
 
 def rename(src: AnyPath, dst: AnyPath, overwrite: bool = False) -> None:

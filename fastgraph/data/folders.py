@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.data.dataset import Dataset
-from fastgraph.data.file_io import read_file
+from fastgraph.data.file_io import listdir, read_file
 from fastgraph.data.media_decoding import decode_image
 from fastgraph.keras.layers.image_preprocessing import smart_resize
 from fastgraph.keras.layers.reshaping import interpolation_of
@@ -86,10 +86,12 @@ def _of_folder(
             "If using `validation_split` and shuffling the data, you must provide a `seed` argument, to make sure that "
             "there is no overlap between the training and validation subset."
         )
-    names, paths, numbers = _files(os.fspath(directory), kinds, labels, label_mode, class_names, follow_links)
+    if labels is None or label_mode is None:
+        labels = label_mode = None
+    names, paths, numbers = _files(os.fspath(directory), kinds, labels, class_names, follow_links)
     if label_mode == "binary" and len(names) != 2:
         raise ValueError(f'When passing `label_mode="binary"`, there must be exactly 2 class_names. Received: {names}')
-    print(f"Found {len(paths)} files" + (f" belonging to {len(names)} classes." if names else "."))
+    print(f"Found {len(paths)} files" + ("." if labels is None else f" belonging to {len(names)} classes."))
     if not paths:
         raise ValueError(f"No {what} found in directory {directory}. Allowed formats: {kinds}")
     if shuffle:
@@ -124,25 +126,27 @@ def _of_folder(
 
 
 def _files(
-    folder: str, kinds: tuple[str, ...], labels: Any, label_mode: Any, class_names: Any, follow_links: bool
-) -> tuple[list[str], list[str], list[int]]:
-    """The classes, the files, and the number of each file's class."""
+    folder: str, kinds: tuple[str, ...], labels: Any, class_names: Any, follow_links: bool
+) -> tuple[list[Any], list[str], list[int]]:
+    """The classes, the files in the order of their folders' names, and the number of each file's class."""
     inferred = labels == "inferred" if isinstance(labels, str) else False
-    names = sorted(n for n in os.listdir(folder) if os.path.isdir(os.path.join(folder, n))) if inferred else [""]
-    if inferred and class_names is not None and label_mode is not None:
+    below = listdir(folder)
+    names = [n for n in below if os.path.isdir(os.path.join(folder, n))] if inferred else [""]
+    number = {name: i for i, name in enumerate(names)}
+    if inferred and class_names is not None:
         if set(names) != set(class_names):
             raise ValueError(
                 "The `class_names` passed did not match the names of the subdirectories of the target directory. "
                 f"Expected: {names}, but received: {class_names}"
             )
+        number = {name: class_names.index(name) for name in names}
         names = list(class_names)
     paths, numbers = [], []
-    for number, name in enumerate(names):
-        below = sorted(os.walk(os.path.join(folder, name), followlinks=follow_links))
-        for root, _, files in below:
+    for name in sorted(number):
+        for root, _, files in sorted(os.walk(os.path.join(folder, name), followlinks=follow_links)):
             chosen = [os.path.join(root, file) for file in sorted(files) if file.lower().endswith(kinds)]
             paths += chosen
-            numbers += [number] * len(chosen)
+            numbers += [number[name]] * len(chosen)
     if inferred:
         return names, paths, numbers
     if labels is not None and len(labels) != len(paths):
@@ -150,5 +154,4 @@ def _files(
             f"Expected the lengths of `labels` to match the number of files in the target directory. len(labels) is "
             f"{len(labels)} while we found {len(paths)} files in directory {folder}."
         )
-    given = list(labels) if labels is not None else numbers
-    return [str(label) for label in sorted(set(given))] if labels is not None else [], paths, given
+    return (names, paths, numbers) if labels is None else (sorted(set(labels)), paths, list(labels))

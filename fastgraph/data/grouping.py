@@ -116,7 +116,7 @@ class Interleave(OfFunction):
         return _Interleaved(self, run)
 
     def cardinality(self) -> int:
-        return INFINITE if self.source.cardinality() == INFINITE else UNKNOWN
+        return UNKNOWN
 
 
 class _Interleaved(Iterator[Element]):

@@ -137,7 +137,7 @@ def extract_jpeg_shape_p(contents: Array, *, wide: bool) -> Any:
     if contents.ndim:
         raise invalid(f"contents must be scalar, got shape {shape_text(contents.shape)}")
     data = contents.item()
-    if data[:3] != b"\xff\xd8\xff":
+    if data[:3] != b"\xff\xd8\xff" or b"\xff\xda" not in data:  # the head ends where the scan begins
         raise invalid(f"Invalid JPEG data, size {len(data)}")
     picture = opened_picture(data)
     sizes = [picture.height, picture.width, len(picture.getbands())]

@@ -133,6 +133,8 @@ def _pixels(picture: Any, data: bytes, channels: int, frames: bool, bits: int, r
     if picture.format == "PNG" and data[24:25] == b"\x10" and (bits > 8 or picture.mode.startswith("I")):
         pixels = _with_channels(png16(data), channels)
         return pixels if bits > 8 else (pixels >> 8).astype(np.uint8)
+    if channels == 1 and picture.format == "PNG" and picture.mode in ("RGB", "RGBA", "P", "PA"):
+        return _grey(np.asarray(picture.convert("RGB")), 0).astype(np.uint8)
     if channels and picture.mode != _MODES[channels]:
         picture = picture.convert(_MODES[channels])
     elif not channels and picture.mode not in ("L", "LA", "RGB", "RGBA"):
@@ -150,6 +152,13 @@ def _shaped(pixels: Array, kind: str, op: str, bits: int) -> Array:
     return pixels * np.float32(1 / np.iinfo(pixels.dtype).max) if bits == 32 else pixels
 
 
+def _grey(colors: Array, half: int) -> Array:
+    """The luma of colours in libpng's numbers, of 15 bits; half: what is added before they are cut off."""
+    r, g, b = (colors[..., i : i + 1].astype(np.uint32) for i in range(3))
+    found: Array = (9797 * r + 19234 * g + 3737 * b + half) >> 15
+    return found
+
+
 def _with_channels(pixels: Array, channels: int) -> Array:
     """Pixels of 16 bits with as many channels: grey ones repeated, an alpha left out or added."""
     found = pixels.shape[2]
@@ -157,8 +166,7 @@ def _with_channels(pixels: Array, channels: int) -> Array:
         return pixels
     colors = pixels[..., :1] if found < 3 else pixels[..., :3]
     if channels == 1:
-        grey = colors[..., :1] if found < 3 else np.rint(colors @ np.array([0.299, 0.587, 0.114]))[..., None]
-        return np.asarray(grey).astype(np.uint16)
+        return colors if found < 3 else _grey(colors, 1 << 14).astype(np.uint16)
     alpha = pixels[..., -1:] if found in (2, 4) else np.full_like(pixels[..., :1], 65535)
     colors = np.broadcast_to(colors, (*colors.shape[:2], 3))
     return colors if channels == 3 else np.concatenate([colors, alpha], 2)

@@ -21,6 +21,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -236,11 +237,25 @@ class _Writer:
                 os.fsync(file.fileno())
             self.close()
             os.makedirs(os.path.join(self.folder, self.run), exist_ok=True)
-            for folder in (self.run, "") if self.spec else ():
-                _put(os.path.join(self.folder, folder, _SPEC), self.spec)
+            beside = os.path.join(self.folder, _SPEC)
+            if self.spec:
+                _put(os.path.join(self.folder, self.run, _SPEC), self.spec)
+                if os.path.exists(beside) and Path(beside).read_bytes() != self.spec:
+                    self._put_away(beside)
         self.metadata.num_elements, self.metadata.finalized = self.n, True
         _put(os.path.join(self.folder, _METADATA), self.metadata.SerializeToString())
+        if self.spec:
+            _put(beside, self.spec)
         self.finished = True
+
+    def _put_away(self, spec: str) -> None:
+        """Move the spec of the run before into that run's folder, so that nobody reads one run by another's spec."""
+        before = _metadata(self.folder)
+        inside = os.path.join(self.folder, before.run_id if before and before.run_id.isdigit() else self.run)
+        if os.path.isdir(inside) and not os.path.exists(os.path.join(inside, _SPEC)):
+            os.replace(spec, os.path.join(inside, _SPEC))
+        else:
+            os.unlink(spec)
 
     def end(self) -> None:
         """Close the files; those of a run that was not finished go."""

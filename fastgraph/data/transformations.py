@@ -403,8 +403,7 @@ class Rebatch(Batch):
         return _Rebatches(self, run)
 
     def cardinality(self) -> int:
-        n = self.source.cardinality()
-        return n if n == INFINITE else UNKNOWN
+        return UNKNOWN
 
 
 def _divides(size: int, spec: Any) -> bool:

@@ -5,7 +5,7 @@ Rule: each is made of public ops; `get` is the only place that knows their names
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastgraph.api.namespaces import lookup
@@ -170,6 +170,8 @@ def get(identifier: ActivationLike) -> Activation:
         return deserialize(identifier)
     if callable(identifier):
         return identifier
+    if isinstance(identifier, Mapping) and identifier.get("class_name") == "function":  # one of a program's own
+        return deserialize(identifier["config"])
     raise TypeError(f"Could not interpret activation function identifier: {identifier}")
 
 
@@ -188,7 +190,6 @@ def serialize(activation: Activation, use_legacy_format: bool = False) -> str:
     for name, function in _FUNCTIONS.items():
         if function is activation:
             return name
-    name = getattr(activation, "__name__", "")
-    if not name:
+    if not hasattr(activation, "__name__"):
         raise ValueError(f"Unknown activation function '{activation}' cannot be serialized.")
-    return name
+    return identifiers.get_registered_name(activation)

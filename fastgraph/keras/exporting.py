@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from typing import Any
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
+from fastgraph.keras.layers.core import Embedding
 from fastgraph.saving.saved_model_saver import save
 from fastgraph.staging.function_decorator import function
 from fastgraph.state.tracking import AutoTrackable
@@ -62,6 +64,11 @@ def signature_of(model: Any) -> Any:
         names = _names(found, "output_")
         return dict(zip(known if len(known) == len(names) else names, nesting.flatten(found), strict=True))
 
+    if getattr(model, "_inputs", specs) is None and isinstance(model.layers[0], Embedding) and specs[0].shape.rank == 2:
+        with contextlib.suppress(ValueError):  # of a layer that asks for the length
+            free = function(serving_default, input_signature=[TensorSpec([None, None], model._dtype, specs[0].name)])
+            free.get_concrete_function()
+            return free
     return function(serving_default, input_signature=specs)
 
 

@@ -196,12 +196,17 @@ class Network:
 
 def rebuilt(config: dict[str, Any], made: Callable[[dict[str, Any]], Any]) -> tuple[Any, Any, Any]:
     """Return the inputs, outputs and losses of the network of a config; `made` makes a layer of its row."""
+    first: dict[str, int] = {}
+    if any(isinstance(call, list) or "args" not in call for row in config["layers"] for call in row["inbound_nodes"]):
+        config = _of_keras_2(config, first)
     layers = {row["name"]: made(row) for row in config["layers"]}
     outputs: dict[tuple[str, int], Any] = {
         (name, 0): layer._nodes[0].outputs for name, layer in layers.items() if layer._nodes
     }
     waiting = [
-        (row["name"], number, call) for row in config["layers"] for number, call in enumerate(row["inbound_nodes"])
+        (row["name"], number, call)
+        for row in config["layers"]
+        for number, call in enumerate(row["inbound_nodes"], first.get(row["name"], 0))
     ]
     while waiting:
         left = []
@@ -219,6 +224,41 @@ def rebuilt(config: dict[str, Any], made: Callable[[dict[str, Any]], Any]) -> tu
         waiting = left
     inputs, results, losses = (config["input_layers"], config["output_layers"], config.get("losses", []))
     return _read(inputs, outputs), _read(results, outputs), _read(losses, outputs)
+
+
+def _of_keras_2(config: dict[str, Any], first: dict[str, int]) -> dict[str, Any]:
+    """Return a config of Keras 2, places as [layer, call, index, keywords], as `config` writes it.
+
+    first: is given the number of the first call of each layer, which is 1 of models inside of models.
+    """
+    names = {row["name"] for row in config["layers"]}
+
+    def read(value: Any, keywords: dict[str, Any]) -> Any:
+        if isinstance(value, Mapping):
+            return {key: read(item, keywords) for key, item in value.items()}
+        if not isinstance(value, list):
+            return value
+        if len(value) < 3 or not isinstance(value[0], str) or value[0] not in {*names, "_CONSTANT_VALUE"}:
+            return [read(item, keywords) for item in value]
+        name, number, index, *more = value
+        for kept in more:
+            keywords.update(read(kept, {}))
+        if name == "_CONSTANT_VALUE":
+            return index
+        first[name] = min(number, first.get(name, number))
+        return {"class_name": _TENSOR, "config": {"keras_history": [name, number, index]}}
+
+    def alone(value: Any) -> Any:
+        return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+    rows = []
+    for row in config["layers"]:
+        calls: list[dict[str, Any]] = [{"args": [], "kwargs": {}} for _ in row["inbound_nodes"]]
+        for call, given in zip(calls, row["inbound_nodes"], strict=True):
+            call["args"] = [alone(read(given, call["kwargs"]))]
+        rows.append({**row, "inbound_nodes": calls})
+    ends = {key: alone(read(config[key], {})) for key in ("input_layers", "output_layers")}
+    return {**config, "layers": rows, **ends}
 
 
 def unique(names: list[str]) -> list[str]:

@@ -137,8 +137,8 @@ class Loss:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Loss:
-        """Return the loss that `get_config` described."""
-        return cls(**config)
+        """Return the loss that `get_config` described, here or in Keras, which names the function too."""
+        return cls(**{name: value for name, value in config.items() if name != "fn"})
 
 
 class SparseCategoricalCrossentropy(Loss):
@@ -206,11 +206,6 @@ class OfFunction(Loss):
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a loss."""
         return {**super().get_config(), **self._arguments}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Loss:
-        """Return the loss that `get_config` described, here or in Keras, which names the function too."""
-        return cls(**{name: value for name, value in config.items() if name != "fn"})
 
 
 def _class(name: str, function: Callable[..., Any], text: str) -> type[OfFunction]:

@@ -73,7 +73,8 @@ def deserialize_keras_object(config: Any, custom_objects: Mapping[str, Any] | No
         own = identifiers.get_registered_object(config.get("registered_name") or config["class_name"])
         if own is not None:
             return own.from_config(config["config"])
-        part = {"keras.losses": losses, "keras.metrics": metrics, "keras.optimizers": optimizers}
+        part: dict[str, Any] = {"keras.losses": losses, "keras.metrics": metrics, "keras.optimizers": optimizers}
+        part["keras.optimizers.schedules"] = optimizers.schedules
         part |= {f"keras.{one.__name__.rpartition('.')[2]}": one for one in (constraints, initializers, regularizers)}
         made: Any = part.get(str(config.get("module")), layers)
         return made.deserialize(dict(config))
@@ -137,7 +138,7 @@ def save_model(
         )
     shapes = getattr(model, "_shapes", None)
     whole = {
-        **layers.serialize(model), "compile_config": _compiled(model),
+        **layers.serialize(model), "module": "keras", "compile_config": _compiled(model),
         "build_config": {"input_shape": None if shapes is None else [None, *shapes[0][1:]]},
     }  # fmt: skip
     text = json.dumps(whole, default=_plain)
@@ -151,7 +152,7 @@ def save_model(
             file.writestr("config.json", text)
             file.writestr("metadata.json", json.dumps({"keras_version": "2"}))
             weights = os.path.join(folder, "model.weights.h5")
-            weight_files._write_h5(weights, _groups(model))
+            weight_files._write_h5(weights, [*weight_files.groups_of(model), _optimizer_group(model)])
             file.write(weights, "model.weights.h5")
 
     weight_files.atomically(path, write)
@@ -162,10 +163,10 @@ def _write(name: str, text: str) -> None:
         file.write(text)
 
 
-def _groups(model: Any) -> list[tuple[str, list[Any]]]:
+def _optimizer_group(model: Any) -> tuple[str, list[Any]]:
     optimizer = getattr(model, "optimizer", None)
-    own = [("/optimizer/vars", list(optimizer.variables))] if optimizer is not None and optimizer._index_dict else []
-    return [*weight_files._groups(model, ""), *own]
+    known = optimizer is not None and optimizer._index_dict
+    return "/optimizer/vars", list(optimizer.variables) if known else []
 
 
 def load_model(
@@ -205,17 +206,5 @@ def load_model(
         return model
     with zipfile.ZipFile(path) as file, tempfile.TemporaryDirectory() as room:
         file.extract("model.weights.h5", room)
-        _read_weights(os.path.join(room, "model.weights.h5"), model)
+        weight_files._read_h5(os.path.join(room, "model.weights.h5"), model, _optimizer_group(model))
     return model
-
-
-def _read_weights(path: str, model: Any) -> None:
-    """Set the weights from a file of Keras 3's layout, or of Keras 2's; the optimizer's only if they are there."""
-    with weight_files._h5py().File(path, "r") as file:
-        of_two = "_layer_checkpoint_dependencies" in file
-        groups = [
-            (name.replace("/layers/", "/_layer_checkpoint_dependencies/") if of_two else name, weights)
-            for name, weights in _groups(model)
-            if not name.startswith("/optimizer") or (name in file and len(file[name]) == len(weights))
-        ]
-    weight_files._read_h5(path, groups)

@@ -476,7 +476,7 @@ class Sequential(Model):
             if input_shape is None:
                 raise ValueError("You must provide an `input_shape` argument.")
             if not self.built:
-                self._set_inputs(TensorSpec(input_shape, self._dtype), self)
+                self._set_inputs(TensorSpec(input_shape, self._dtype), self._layers[0] if self._layers else self)
                 if self._symbols:
                     for layer in self.layers:
                         self._symbols.append(layer(self._symbols[-1]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,7 @@ def save_weights(
     if not overwrite and (os.path.exists(path) or checkpoint_exists(path)):
         raise FileExistsError(f"{path} is there already: save_weights(..., overwrite=True) writes over it.")
     if path.endswith(_H5):
-        groups = list(_groups(model, ""))
+        groups = groups_of(model)
         atomically(path, lambda name: _write_h5(name, groups))
         return
     if not path.endswith((_NPZ, _SAFE)):
@@ -94,7 +94,7 @@ def load_weights(model: Layer, filepath: str | os.PathLike[str], options: Checkp
             "model on a batch first, or `build` it, then load the weights."
         )
     if path.endswith(_H5):
-        _read_h5(path, list(_groups(model, "")))
+        _read_h5(path, model)
         return LoadStatus()
     weights = model.weights
     if path.endswith(_SAFE):
@@ -187,26 +187,64 @@ def _assign(path: str, rows: list[tuple[str, Any, Any]]) -> None:
         weight.assign(value.astype(weight.dtype.as_numpy_dtype, copy=False))
 
 
-# Keras 3's layout: a group for each layer, by its class and place; its weights are vars/0, vars/1, ...
+# Keras's layout: a group for each layer where it is met first; its weights are vars/0, vars/1, ... Of a layer that is
+# an attribute it has the attribute's name, of one in a list, as in a model's `layers`, that of its class and a count.
+
+#: How the attributes are gone through: by Keras 3, by Keras 2, and here before, when there were those of models alone.
+_ORDERS: tuple[Callable[[list[str]], list[str]], ...] = (
+    sorted,
+    lambda names: sorted(names, reverse=True),
+    lambda names: sorted(names, key=lambda name: (name != "layers", name)),
+)
 
 
-def _groups(layer: Any, path: str) -> Iterator[tuple[str, list[Any]]]:
-    """Yield (group, weights) of a layer and those inside of it."""
-    own = sorted(layer._own_weights, key=lambda weight: not weight.trainable)
-    if own:
+def groups_of(model: Any, file: Any = None) -> list[tuple[str, list[Any]]]:
+    """Return (group, weights) of all layers as Keras 3 has them, or a file; what nothing leads to comes last."""
+    found: list[list[tuple[str, list[Any]]]] = []
+    for order in _ORDERS:
+        groups = list(_groups(model, "", set(), order))
+        if file is not None and "_layer_checkpoint_dependencies" in file:
+            groups = [(name.replace("/layers/", "/_layer_checkpoint_dependencies/"), own) for name, own in groups]
+        there = {id(weight) for _, own in groups for weight in own}
+        if left := [weight for weight in model.weights if id(weight) not in there]:
+            groups.append(("/others/vars", left))
+        if file is None or all(f"{name}/{i}" in file for name, own in groups for i in range(len(own))):
+            return groups
+        found.append(groups)
+    return found[0]
+
+
+def _groups(
+    layer: Any, path: str, seen: set[int], order: Callable[[list[str]], list[str]]
+) -> Iterator[tuple[str, list[Any]]]:
+    """Yield (group, weights) of a layer and those inside of it that were not seen."""
+    seen.add(id(layer))
+    if own := sorted(layer._own_weights, key=lambda weight: not weight.trainable):
         yield f"{path}/vars", own
+    inside = {name: value for name, value in vars(layer).items() if name not in layer._UNTRACKED}
     if hasattr(layer, "get_layer"):
+        inside["layers"] = layer.layers
+    for attribute in order(list(inside)):
         counts: dict[str, int] = {}
-        for part in layer.layers:
+        for part in _layers_in(inside[attribute]):
+            if id(part) in seen:
+                continue
+            if part is inside[attribute]:
+                yield from _groups(part, f"{path}/{attribute}", seen, order)
+                continue
             name = backend.snake_case(type(part).__name__)
             number = counts.get(name, 0)
             counts[name] = number + 1
-            yield from _groups(part, f"{path}/layers/{name}_{number}" if number else f"{path}/layers/{name}")
-        return
-    for attribute in sorted(vars(layer)):
-        part = vars(layer)[attribute]
-        if isinstance(part, Layer):
-            yield from _groups(part, f"{path}/{attribute}")
+            yield from _groups(part, f"{path}/{attribute}/{name}" + f"_{number}" * bool(number), seen, order)
+
+
+def _layers_in(value: Any) -> Iterator[Layer]:
+    """Yield the layers that an attribute is or holds."""
+    if isinstance(value, Layer):
+        yield value
+    elif isinstance(value, (list, tuple, Mapping)):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _layers_in(item)
 
 
 def _h5py() -> Any:
@@ -221,13 +259,18 @@ def _h5py() -> Any:
 
 def _write_h5(name: str, groups: list[tuple[str, list[Any]]]) -> None:
     with _h5py().File(name, "w") as file:
+        file.create_group("vars")  # which Keras 2 asks for
         for group, weights in groups:
             for index, weight in enumerate(weights):
                 file.create_dataset(f"{group}/{index}", data=weight.numpy())
 
 
-def _read_h5(path: str, groups: list[tuple[str, list[Any]]]) -> None:
+def _read_h5(path: str, model: Any, more: tuple[str, list[Any]] = ("", [])) -> None:
+    """Set the weights from a file, and `more` if the file has that group with as many."""
     with _h5py().File(path, "r") as file:
+        groups = groups_of(model, file)
+        if more[0] in file and len(file[more[0]]) == len(more[1]):
+            groups.append(more)
         missing = [
             f"{group}/{i}" for group, weights in groups for i in range(len(weights)) if f"{group}/{i}" not in file
         ]

@@ -402,7 +402,9 @@ def test_a_save_that_fails_leaves_the_one_before_it(tmp_path, monkeypatch):
         patched.setattr(stored_elements, "_put", broken_off)
         texts.save(path)
     assert [int(x) for x in Dataset.load(path)] == [0, 1, 2, 3]
+    assert not os.path.exists(f"{path}/dataset_spec.pb")  # TensorFlow would read the numbers as texts by it
     texts.save(path)
+    assert os.path.exists(f"{path}/dataset_spec.pb")
     assert [x.numpy() for x in Dataset.load(path)] == [b"a", b"", b"b"]
 
 

@@ -251,6 +251,19 @@ def test_png_of_16_bits_as_floats_keeps_them() -> None:
     assert tf.io.decode_image(content, dtype=tf.int16).numpy().ravel().tolist() == [5, 32767]
 
 
+def test_grey_of_coloured_pngs_and_heads_of_jpegs() -> None:
+    colours = np.array([[[255, 0, 0], [0, 255, 0], [0, 0, 255], [9, 9, 9]]], np.uint8)
+    for pixels in (colours, np.concatenate([colours, colours[..., :1]], -1)):
+        grey = tf.io.decode_png(tf.io.encode_png(pixels), channels=1)
+        assert grey[0, :, 0].numpy().tolist() == [76, 149, 29, 9]  # libpng's, cut off where Pillow rounds
+    wide = tf.io.encode_png(colours.astype(np.uint16) * 257)
+    assert tf.io.decode_png(wide, 1, tf.uint16)[0, :, 0].numpy().tolist() == [19594, 38467, 7474, 9 * 257]
+    head = tf.io.encode_jpeg(np.zeros([5, 7, 3], np.uint8)).numpy()
+    assert tf.io.extract_jpeg_shape(head).numpy().tolist() == [5, 7, 3]
+    with pytest.raises(errors.InvalidArgumentError, match="Invalid JPEG data"):
+        tf.io.extract_jpeg_shape(head[: head.index(b"\xff\xda")])  # no scan begins
+
+
 def test_channels_of_bmps_and_gifs() -> None:
     pixels = [[[10, 200, 3, 4], [5, 6, 7, 8]], [[1, 2, 3, 0], [9, 9, 9, 9]]]
     bmp, gif = _file(pixels, "BMP"), _file([[10, 200]], "GIF")

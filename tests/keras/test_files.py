@@ -237,6 +237,53 @@ def test_h5_files_have_keras_3s_layout(tmp_path: Path) -> None:
         np.testing.assert_array_equal(one, two)
 
 
+def test_h5_files_have_the_layers_that_lists_and_attributes_hold(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+
+    class Block(layers.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.parts, self.named = [layers.Dense(2), layers.Dense(2)], {"q": layers.Dense(2)}
+
+        def call(self, x: Any) -> Any:
+            return self.named["q"](self.parts[1](self.parts[0](x)))
+
+    class Own(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.blocks, self.z, self.a = [Block(), Block()], layers.Dense(1), layers.Dense(2)
+
+        def call(self, x: Any) -> Any:
+            return self.z(self.blocks[1](self.blocks[0](self.a(x))))
+
+    inside = ("parts/dense", "parts/dense_1", "named/dense")
+    of_three = {f"blocks/{block}/{name}" for block in ("block", "block_1") for name in inside}
+    of_two = {name.replace("blocks", "layers") for name in of_three}
+    model, path = Own(), tmp_path / "m.weights.h5"
+    model(np.ones((1, 2)))
+    model.save_weights(path)
+    before = model.get_weights()
+    with h5py.File(path, "a") as file:
+        groups = {name.removesuffix("/vars/0") for name in names_in(file) if name.endswith("/vars/0")}
+        assert groups == of_three | {"a", "layers/dense"}
+        with h5py.File(tmp_path / "two.weights.h5", "w") as other:  # Keras 2 goes through the attributes backwards
+            for name in groups:
+                to = {"a": "layers/dense", "layers/dense": "z"}.get(name, name.replace("blocks", "layers"))
+                file.copy(name, other, to)
+            assert of_two | {"layers/dense", "z"} <= {to.removesuffix("/vars") for to in names_in(other)}
+    for name in (path, tmp_path / "two.weights.h5"):
+        model.set_weights([w * 0 for w in before])
+        model.load_weights(name)
+        for one, two in zip(before, model.get_weights(), strict=True):
+            np.testing.assert_array_equal(one, two)
+
+
+def names_in(file: Any) -> list[str]:
+    found: list[str] = []
+    file.visit(found.append)
+    return found
+
+
 def images(n: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 256, (n, 28, 28), dtype=np.uint8)
 

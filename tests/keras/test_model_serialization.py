@@ -12,7 +12,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph import keras
-from fastgraph.errors import NotBuiltError
+from fastgraph.errors import NotBuiltError, NotFoundError
 
 X = np.linspace(-1, 1, 60).reshape(20, 3).astype("float32")
 Y = X.sum(1, keepdims=True)
@@ -157,9 +157,49 @@ def test_folders_are_data_sets(pictures: Path, capsys: Any) -> None:
     assert [os.path.relpath(path, pictures) for path in held.file_paths] == held_by_keras(pictures)
     texts = utils.text_dataset_from_directory(pictures, batch_size=None, shuffle=False, max_length=2)
     assert [(text.numpy(), int(label)) for text, label in texts][:2] == [(b"a0", 0), (b"a1", 0)]
+    turned = utils.image_dataset_from_directory(pictures, class_names=["b", "a"], shuffle=False)
+    assert turned.class_names == ["b", "a"] and turned.file_paths == whole.file_paths  # the order is the names' own
+    assert [int(label) for _, labels in turned for label in labels] == [1] * 5 + [0] * 5
+    plain = utils.image_dataset_from_directory(pictures, labels=None, shuffle=False)
+    assert plain.element_spec.shape.rank == 4 and plain.class_names == [""]
+    with pytest.raises(NotFoundError):
+        utils.image_dataset_from_directory(pictures / "none")
     for wrong in ({"label_mode": "q"}, {"validation_split": 0.2}, {"class_names": ["x", "y"]}, {"color_mode": "q"}):
         with pytest.raises(ValueError, match=str(next(iter(wrong)))[:5]):
             utils.image_dataset_from_directory(pictures, **wrong)
+
+
+def test_configs_of_keras_2_make_models() -> None:
+    def layer(name: str, kind: str, calls: list[Any], **config: Any) -> dict[str, Any]:
+        row = {"module": "keras.layers", "class_name": kind, "config": {"name": name, **config}}
+        return {**row, "registered_name": None, "name": name, "inbound_nodes": calls}
+
+    head = {"batch_input_shape": [None, 2], "dtype": "float32", "sparse": False, "ragged": False, "optional": False}
+    inner = [layer("i", "InputLayer", [], **head), layer("double", "Rescaling", [], scale=2.0)]
+    config = {
+        "name": "m",
+        "layers": [
+            layer("x", "InputLayer", [], **head),
+            layer("inner", "Sequential", [[["x", 0, 0, {}]], [["inner", 1, 0, {}]]], layers=inner),
+            layer("sum", "Add", [[["x", 0, 0, {}], ["inner", 2, 0, {}]]]),
+            layer("drop", "Dropout", [[["sum", 0, 0, {"training": False}]]], rate=0.5),
+        ],
+        "input_layers": [["x", 0, 0]],
+        "output_layers": [["drop", 0, 0]],
+    }
+    model = keras.Model.from_config(config)
+    assert model(fg.ones([1, 2])).numpy().tolist() == [[5.0, 5.0]]
+    again = keras.Model.from_config(model.get_config())
+    assert again(fg.ones([1, 2])).numpy().tolist() == [[5.0, 5.0]]
+    layer_of, own = keras.layers.deserialize, {"kernel_size": [3, 3], "groups": 1, "name": "c"}
+    assert layer_of({"class_name": "DepthwiseConv2D", "config": own}).kernel_size == (3, 3)
+    with pytest.raises(TypeError):
+        layer_of({"class_name": "DepthwiseConv2D", "config": {**own, "groups": 2}})
+    kernel = {"filters": 2, "kernel_initializer": "zeros", **own}
+    assert layer_of({"class_name": "SeparableConv2D", "config": kernel}).filters == 2
+    rate = {"module": "keras.optimizers.schedules", "class_name": "CosineDecay", "registered_name": None}
+    rate["config"] = {"initial_learning_rate": 0.1, "decay_steps": 10}
+    assert float(keras.utils.deserialize_keras_object(rate)(0)) == pytest.approx(0.1)
 
 
 def held_by_keras(folder: Path) -> list[str]:

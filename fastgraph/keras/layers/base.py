@@ -6,6 +6,7 @@ in which they were set; weights made by `add_weight` come first.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any
@@ -57,6 +58,13 @@ class _Losses:
 
     def __init__(self) -> None:
         self.values: list[Any] = []
+
+
+#: Arguments in Keras's configs of layers that take them nowhere here, and the values that ask for nothing.
+_NOTHING: dict[str, tuple[Any, ...]] = {
+    "sparse": (False,), "ragged": (False,), "optional": (False,), "groups": (1,), "rng_type": ("stateful",),
+    "pad_to_max_tokens": (False,), "idf_weights": (None,), "vocabulary_size": (None, 2),
+}  # fmt: skip
 
 
 @without(
@@ -607,5 +615,11 @@ class Layer(Arguments, Module):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """Return the layer that `get_config` described."""
+        """Return the layer that `get_config` described, here or in Keras, which has more arguments."""
+        if cls.__module__.startswith("fastgraph."):
+            taken = inspect.signature(cls.__init__).parameters
+            config = {k: v for k, v in config.items() if k in taken or k not in _NOTHING or v not in _NOTHING[k]}
+            if "depthwise_initializer" in taken:  # Keras has those of other convolutions too, and does not look
+                for unused in ("kernel_initializer", "kernel_regularizer", "kernel_constraint"):
+                    config.pop(unused, None)
         return cls(**config)
