@@ -281,9 +281,10 @@ def _elementwise(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]
     inputs = tuple([next(spread) if isinstance(x, RaggedTensor) else x for x in inputs])
     place: list[Any] = []
     flat = []
-    for i, x in enumerate(inputs):
-        letter = prim.groups[min(i, len(prim.groups) - 1)]
-        dtype = ragged[0].dtype if letter[0].isupper() else None if letter == "-" else as_dtype(letter)
+    letters = [prim.groups[min(i, len(prim.groups) - 1)] for i in range(len(inputs))]
+    own = {letter: x.dtype for letter, x in zip(letters, inputs, strict=True) if isinstance(x, (RaggedTensor, Tensor))}
+    for letter, x in zip(letters, inputs, strict=True):
+        dtype = own.get(letter) if letter[0].isupper() else None if letter == "-" else as_dtype(letter)
         flat.append(x.flat_values if isinstance(x, RaggedTensor) else _spread(x, ragged[0], dtype, place))
     return ragged[0].with_flat_values(bind(prim, tuple(flat), attrs))
 

@@ -323,9 +323,12 @@ def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = Non
 
 def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
     """Return the quotient, of integers the rounded one, as Python 2 had it."""
-    a = tf.convert_to_tensor(x)
-    b = tf.convert_to_tensor(y, a.dtype)
-    return tf.math.floordiv(a, b, name=name) if a.dtype.is_integer else tf.divide(a, b, name=name)
+    a, b = x, y
+    if not isinstance(x, tf.RaggedTensor) and not isinstance(y, tf.RaggedTensor):
+        a = tf.convert_to_tensor(x)
+        b = tf.convert_to_tensor(y, a.dtype)
+    number = a.dtype if hasattr(a, "dtype") else b.dtype
+    return tf.math.floordiv(a, b, name=name) if number.is_integer else tf.divide(a, b, name=name)
 
 
 def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Any:
@@ -344,7 +347,7 @@ def where(
     condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
 ) -> Any:
     """Return tf.where; a vector for tensors of more axes chooses rows. ValueError if one of x and y is given."""
-    if x is None or y is None:
+    if x is None or y is None or any(isinstance(each, tf.RaggedTensor) for each in (condition, x, y)):
         return tf.where(condition, x, y, name=name)
     chosen, a, b = tf.convert_to_tensor(condition), tf.convert_to_tensor(x), tf.convert_to_tensor(y)
     a.shape.assert_is_compatible_with(b.shape)

@@ -17,7 +17,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native import array_kernels
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int, tensor_of
-from fastgraph.ops.comparison import greater_equal, less, less_equal, logical_and, logical_or
+from fastgraph.ops.comparison import greater_equal, is_finite, less, less_equal, logical_and, logical_or
 from fastgraph.ops.creation import range_
 from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, select
@@ -380,6 +380,8 @@ def crop_and_resize(
     if any(isinstance(n, int) and n <= 0 for n in sizes):
         raise invalid("crop dimensions must be positive", "CropAndResize")
     sizes = [n if isinstance(n, int) else narrow(n, 1, "crop dimensions must be positive") for n in sizes]
+    finite = checked(cast(is_finite(corners), int32), 1, 1, "Boxes contains at least one element that is not finite")
+    corners = corners * cast(finite, float32)
     y1, x1, y2, x2 = (expand_dims(v, 1) for v in unstack(corners, 4, axis=1))
     rows, columns = _along(y1, y2, height, sizes[0]), _along(x1, x2, width, sizes[1])
     flat = cast(reshape(x, [-1, channels]), float32)

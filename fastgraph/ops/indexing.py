@@ -54,6 +54,8 @@ def getitem(tensor: Tensor, key: Any) -> Any:
         return get_slot("boolean_mask")(tensor, key)
     positions: list[Any] = []
     traced = current_trace() is not None
+    if type(key) is slice and bool in map(type, (key.start, key.stop, key.step)):
+        raise _no_index(key)  # among other parts of a key, bools are the numbers they are
     parts = key if isinstance(key, (tuple, list)) else (key,)
     spec = tuple([_item(part, positions, traced) for part in parts])
     if type(key) is not int:
@@ -117,8 +119,6 @@ def _item(part: Any, positions: list[Any], traced: bool) -> tuple[Any, ...]:
     if part is Ellipsis:
         return ("e",)
     if isinstance(part, slice):
-        if any(isinstance(n, bool) for n in (part.start, part.stop, part.step)):
-            raise _no_index(part)
         return ("s", *(_number(n, positions, traced) for n in (part.start, part.stop, part.step)))
     number = _number(part, positions, traced)
     if number is None:

@@ -222,14 +222,13 @@ def Assert(
 
     Raises: InvalidArgumentError. Source: tf.debugging.Assert.
     """
-    condition = as_tensor(condition)
     number = 3 if summarize is None else whole(summarize, "summarize")
     if current_trace() is None:
-        if not bool(condition):
+        if not condition:
             shown = [_short(as_tensor(x), number) for x in data]
-            _fail([f"Expected '{bool(condition)}' to be true. Summarized data: " + "\n".join(shown)])
+            _fail([f"Expected '{condition!s}' to be true. Summarized data: " + "\n".join(shown)])
         return None
-    return _asserted(name, condition, data, number)
+    return _asserted(name, as_tensor(condition), data, number)
 
 
 def _asserted(name: str | None, condition: Tensor, data: Sequence[Any], summarize: int | None = None) -> Any:
@@ -241,7 +240,7 @@ def _asserted(name: str | None, condition: Tensor, data: Sequence[Any], summariz
 def _short(x: Tensor, summarize: int) -> str:
     value = np.asarray(x.numpy())
     if value.ndim == 0:
-        return value[()].decode(errors="backslashreplace") if isinstance(value[()], bytes) else str(value[()])
+        return str(value[()])
     number = value.size if summarize < 0 else summarize
     return ", ".join([str(each) for each in value.reshape(-1)[:number]] + ["..."] * (number < value.size))
 

@@ -26,8 +26,9 @@ class TrackableDataStructure(Trackable):
 
     @property
     def _values(self) -> list[Any]:
-        """The parts."""
-        raise NotImplementedError
+        """The parts, but for classes, which have no weights yet."""
+        parts: Any = self
+        return [each for each in parts if not isinstance(each, type)]
 
     @property
     def _layers(self) -> list[Any]:
@@ -112,10 +113,6 @@ class TrackedList(TrackableDataStructure, WatchingList):
         WatchingList.__init__(self, storage)
         _wrap_inside(self, enumerate(storage))
 
-    @property
-    def _values(self) -> list[Any]:
-        return [*self]
-
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: object) -> dict[str, Any]:
         return {str(i): item for i, item in enumerate(self) if tracking.tracked(item)}
 
@@ -138,7 +135,8 @@ class TrackedDict(TrackableDataStructure, WatchingDict):
 
     @property
     def _values(self) -> list[Any]:
-        return [self[key] for key in sorted(self, key=lambda key: (type(key).__name__, str(key)))]
+        keys = sorted(self, key=lambda key: (type(key).__name__, str(key)))
+        return [self[key] for key in keys if not isinstance(self[key], type)]
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: object) -> dict[str, Any]:
         return children_of(dict(self), save_type)
@@ -164,10 +162,6 @@ def _wrap_inside(container: Any, pairs: Iterable[tuple[Any, Any]]) -> None:
 
 class TrackedTuple(TrackableDataStructure, tuple[Any, ...]):
     """A tuple among a layer's attributes that has something to track in it."""
-
-    @property
-    def _values(self) -> list[Any]:
-        return [*self]
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: object) -> dict[str, Any]:
         return children_of(tuple(self), save_type)

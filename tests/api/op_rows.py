@@ -599,6 +599,11 @@ ERRORS = [
     ),
     ("tf.debugging.assert_rank([1],2)", "ValueError", "Tensor  must have rank 2.  Received rank 1, shape (1,)"),
     ("tf.debugging.Assert(False,[1])", "InvalidArgumentError", "Expected 'False' to be true. Summarized data: 1"),
+    (
+        "tf.debugging.Assert(tf.less(1,0),['s'])",
+        "InvalidArgumentError",
+        "Expected 'tf.Tensor(False, shape=(), dtype=bool)' to be true. Summarized data: b's'",
+    ),
     ('tf.debugging.check_numerics([nan],"m")', "InvalidArgumentError", "m : Tensor had NaN values"),
     (
         "tf.ensure_shape([1,2],[3])",

@@ -34,6 +34,7 @@ CASES: dict[str, Any] = {
     "inner_row": ("V", lambda r: r * [10.0, 100.0], [[[0, 100], [20, 300]], [], [[40, 500]]]),
     "compare": ("A", lambda r: r > 1.5, [[False, True], [], [True]]),
     "where": ("A", lambda r: fg.where(r > 1.5, r, 0.0), [[0, 2], [], [3]]),
+    "where_list": ("A", lambda r: fg.where(r > 1.5, [[5.0], [6.0], [7.0]], r), [[1, 5], [], [7]]),
     "cast": ("A", lambda r: fg.cast(r, fg.int32), [[1, 2], [], [3]]),
     "zeros": ("B", fg.zeros_like, [[[0], [0, 0]], [], [[0, 0, 0]]]),
     "tanh": ("A", fg.tanh, [np.tanh([1, 2]).tolist(), [], np.tanh([3]).tolist()]),

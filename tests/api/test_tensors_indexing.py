@@ -19,6 +19,10 @@ VALUES = [
     ("f2[1:10]", "<tf.Tensor: shape=(1,), dtype=float32, numpy=array([2.], dtype=float32)>"),
     ("f2[...]", "<tf.Tensor: shape=(2,), dtype=float32, numpy=array([1., 2.], dtype=float32)>"),
     ("f2[None]", "<tf.Tensor: shape=(1, 2), dtype=float32, numpy=array([[1., 2.]], dtype=float32)>"),
+    (
+        "tf.reshape(tf.range(4),(2,2))[:,:True]",
+        "<tf.Tensor: shape=(2, 1), dtype=int32, numpy=\narray([[0],\n       [2]], dtype=int32)>",
+    ),
     ("f2[...,None]", "<tf.Tensor: shape=(2, 1), dtype=float32, numpy=\narray([[1.],\n       [2.]], dtype=float32)>"),
     ("f2[tf.newaxis]", "<tf.Tensor: shape=(1, 2), dtype=float32, numpy=array([[1., 2.]], dtype=float32)>"),
     ("f2[f2>1]", "<tf.Tensor: shape=(1,), dtype=float32, numpy=array([2.], dtype=float32)>"),
@@ -143,6 +147,12 @@ ERRORS: list[tuple[str, type[Exception], str]] = [
         TypeError,
         "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.in"
         "t64 tensors are valid indices, got 1.5",
+    ),
+    (
+        "f2[:True]",
+        TypeError,
+        "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.in"
+        "t64 tensors are valid indices, got slice(None, True, None)",
     ),
     (
         'f2["a":]',

@@ -85,6 +85,13 @@ def test_tracked_containers_show_what_was_given() -> None:
     assert fg.nest.map_structure(lambda v: v.numpy(), shown) == [1.0, 2.0, 3.0]
 
 
+def test_classes_in_tracked_containers_have_no_weights() -> None:
+    parts = containers.sticky_attribute_assignment(fg.Module(), "parts", {"kind": fg.Variable, "v": fg.Variable(1.0)})
+    several = containers.sticky_attribute_assignment(fg.Module(), "parts", [fg.Variable, containers.TrackedDict, parts])
+    assert [v.numpy() for v in several.weights] == [v.numpy() for v in parts.trainable_weights] == [1.0]
+    assert several.losses == several.updates == several.layers == []
+
+
 def test_dispatchers_are_asked_where_a_call_fails() -> None:
     found = answer(
         """

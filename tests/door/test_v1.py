@@ -441,6 +441,12 @@ def test_batch_gather_of_ragged_tensors() -> None:
     assert v1.batch_gather([[5, 6], [7, 8]], places).to_list() == [[6, 6, 5], []]
 
 
+def test_choices_and_quotients_of_ragged_tensors() -> None:
+    x = fg.ragged.constant([[5, 6], [7]])
+    assert v1.where(x > 5, x, -x).to_list() == [[-5, 6], [7]]
+    assert v1.div(x, 2).to_list() == [[2, 3], [3]] and v1.div(6.0, fg.cast(x[:1], fg.float32)).to_list()[0][1] == 1.0
+
+
 def test_a_placeholder_with_a_default_has_the_shape_that_is_said() -> None:
     with fg.Graph().as_default():
         b = v1.placeholder_with_default([[1.0, 2.0]], [None, 2], "b")

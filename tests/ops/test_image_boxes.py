@@ -114,6 +114,8 @@ def test_boxes_are_drawn() -> None:
         (lambda: image.non_max_suppression(BOXES, SCORES, 3, 1.5), r"iou_threshold must be in \[0, 1\]"),
         (lambda: image.non_max_suppression_overlaps(BOXES, SCORES, 3), "must be square"),
         (lambda: image.crop_and_resize(RAMP, BOXES, [0] * 5, [0, 1]), "crop dimensions must be positive"),
+        (lambda: image.crop_and_resize(RAMP, [[0, 0, np.nan, 1.0]], [0], [2, 2]), "element that is not finite"),
+        (lambda: tf.function(image.crop_and_resize)(RAMP, [[0, 0, np.inf, 1.0]], [0], [2, 2], "nearest"), "not finite"),
         (lambda: image.crop_and_resize(RAMP[0], BOXES, [0] * 5, [1, 1]), "must be 4-D"),
         (lambda: image.draw_bounding_boxes(RAMP, BOXES[None], None), "batch sizes should be the same"),
         (lambda: image.draw_bounding_boxes(np.zeros([1, 3, 3, 2], np.float32), BOXES[None], None), "Channel depth"),
