@@ -36,7 +36,7 @@ PACKAGES = (
 def get_memory_info(device: str) -> dict[str, int]:
     """Return {"current": bytes, "peak": bytes} of a device, of the CPU zeros: its memory is not counted.
 
-    Raises ValueError for a device that is not there. Source: tf.config.experimental.get_memory_info.
+    Raises ValueError for a device that is not there.
     """
     if ":" not in device:
         raise ValueError(
@@ -96,7 +96,7 @@ def set_device_policy(device_policy: str | None) -> None:
 
 
 def get_log_device_placement() -> bool:
-    """Return whether the devices of ops are logged. Source: tf.debugging.get_log_device_placement."""
+    """Return whether the devices of ops are logged."""
     return _switches["log_device_placement"]
 
 
@@ -113,15 +113,12 @@ def is_traceback_filtering_enabled() -> bool:
 
 
 def enable_traceback_filtering() -> None:
-    """Leave out of tracebacks what happens inside fastgraph. Source: tf.debugging.enable_traceback_filtering."""
+    """Leave out of tracebacks what happens inside fastgraph."""
     op_errors.TRACEBACKS = False
 
 
 def disable_traceback_filtering() -> None:
-    """Show what happens inside fastgraph in tracebacks, and the Python exceptions behind errors of ops.
-
-    Source: tf.debugging.disable_traceback_filtering.
-    """
+    """Show what happens inside fastgraph in tracebacks, and the Python exceptions behind errors of ops."""
     op_errors.TRACEBACKS = True
 
 
@@ -132,7 +129,7 @@ def enable_op_determinism() -> None:
     """Let every call wait for its kernels, so that the same program gives the same bits in every run.
 
     Within one tier results do not depend on threads anyway; what this rules out is that some calls run in the first
-    tier. Source: tf.config.experimental.enable_op_determinism.
+    tier.
     """
     flags.set_flag("tier", "last")
 
@@ -169,7 +166,7 @@ set_intra_op_parallelism_threads = set_inter_op_parallelism_threads
 
 
 def get_build_info() -> dict[str, Any]:
-    """Return how this fastgraph was built. Source: tf.sysconfig.get_build_info."""
+    """Return how this fastgraph was built."""
     return {
         "is_cuda_build": False,
         "is_rocm_build": False,

@@ -49,7 +49,7 @@ __getattr__, __dir__ = lookup("keras.callbacks")
 
 
 class LambdaCallback(Callback):
-    """A callback of functions, given by the names of the hooks. Source: tf.keras.callbacks.LambdaCallback."""
+    """A callback of functions, given by the names of the hooks."""
 
     def __init__(self, **hooks: Callable[..., Any] | None) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class EarlyStopping(_Watching):
     """Stop training when a logged value has not become better for `patience` epochs.
 
     min_delta: what counts as better. baseline: a value that is to be reached. restore_best_weights: end with the best
-    epoch's weights. start_from_epoch: epochs before it do not count. Source: tf.keras.callbacks.EarlyStopping.
+    epoch's weights. start_from_epoch: epochs before it do not count.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class ModelCheckpoint(_Watching):
     """Save the model or its weights after each epoch, or `save_freq` steps; with `save_best_only` when they are better.
 
     filepath: where to, with the epoch and logged values as "weights-{epoch:02d}-{val_loss:.2f}". A file is whole or it
-    is the one before. Source: tf.keras.callbacks.ModelCheckpoint.
+    is the one before.
     """
 
     def __init__(
@@ -305,7 +305,7 @@ class ReduceLROnPlateau(_Watching):
 
 
 class CSVLogger(Callback):
-    """Write the values of each epoch as a line of a file. Source: tf.keras.callbacks.CSVLogger."""
+    """Write the values of each epoch as a line of a file."""
 
     def __init__(self, filename: str | os.PathLike[str], separator: str = ",", append: bool = False) -> None:
         super().__init__()
@@ -423,7 +423,7 @@ class BackupAndRestore(Callback):
 
 
 class TerminateOnNaN(Callback):
-    """Stop training at the first loss that is no finite number. Source: tf.keras.callbacks.TerminateOnNaN."""
+    """Stop training at the first loss that is no finite number."""
 
     def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
         """Look at the loss."""
@@ -437,7 +437,7 @@ class TensorBoard(Callback):
     """Write the values of each epoch as event files: log_dir/train and log_dir/validation, as TensorBoard reads them.
 
     update_freq: "epoch", or every how many steps the values of training are written as well ("batch": every step).
-    Weights' histograms, graphs, profiles and embeddings are not written. Source: tf.keras.callbacks.TensorBoard.
+    Weights' histograms, graphs, profiles and embeddings are not written.
     """
 
     def __init__(

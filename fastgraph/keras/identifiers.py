@@ -35,7 +35,7 @@ def get_custom_objects() -> dict[str, Any]:
 
 
 class CustomObjectScope:
-    """A context in which names mean these objects, in this thread. Source: tf.keras.utils.CustomObjectScope."""
+    """A context in which names mean these objects, in this thread."""
 
     def __init__(self, *args: Mapping[str, Any]) -> None:
         self.custom_objects = {name: value for one in args for name, value in one.items()}

@@ -30,7 +30,7 @@ from fastgraph.state.variable_ops import ASSIGN_ADD
 
 
 class DistributedValues:
-    """Values of which each replica has its own. Source: tf.distribute.DistributedValues."""
+    """Values of which each replica has its own."""
 
     def __init__(self, values: Sequence[Any]) -> None:
         self._values = tuple(values)

@@ -86,7 +86,7 @@ class SpatialDropout2D(Dropout):
 
 
 class SpatialDropout1D(SpatialDropout2D):
-    """Dropout of whole channels. f[b, t, c] -> f[b, t, c]. Source: tf.keras.layers.SpatialDropout1D."""
+    """Dropout of whole channels. f[b, t, c] -> f[b, t, c]."""
 
     RANK = 1
 
@@ -127,7 +127,7 @@ class PReLU(Layer):
 
 
 class ELU(Layer):
-    """x where it is positive, alpha * (exp(x) - 1) elsewhere. f[*s] -> f[*s]. Source: tf.keras.layers.ELU."""
+    """x where it is positive, alpha * (exp(x) - 1) elsewhere. f[*s] -> f[*s]."""
 
     def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)

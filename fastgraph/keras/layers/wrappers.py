@@ -46,7 +46,7 @@ class Wrapper(Layer):
 
 
 class TimeDistributed(Wrapper):
-    """A layer applied to each step. f[b, t, *s] -> f[b, t, *r]. Source: tf.keras.layers.TimeDistributed.
+    """A layer applied to each step. f[b, t, *s] -> f[b, t, *r].
 
     The steps of all examples are one batch of the layer inside.
     """
