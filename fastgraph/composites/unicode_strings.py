@@ -8,13 +8,13 @@ from __future__ import annotations
 import codecs
 import functools
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.core.base.dtype import int32, int64, string
+from fastgraph.core.base.name_tables import lines_of
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
@@ -302,8 +302,8 @@ def unicode_transcode(input: TensorLike, input_encoding: str, output_encoding: s
 @functools.cache
 def _scripts() -> tuple[Any, Any]:
     """Return where runs of characters of one script begin, and the scripts' numbers in ICU."""
-    text = Path(__file__).with_name("unicode_scripts.txt").read_text(encoding="utf-8")
-    lengths, scripts = np.array([run.split(":") for run in text.split()], np.int32).T
+    runs = " ".join(lines_of("composites/unicode_scripts.txt")).split()
+    lengths, scripts = np.array([run.split(":") for run in runs], np.int32).T
     return np.cumsum(lengths) - lengths, scripts
 
 

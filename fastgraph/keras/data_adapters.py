@@ -55,7 +55,7 @@ def to_categorical(y: TensorLike, num_classes: int | None = None, dtype: Any = "
 
 
 class Sequence:
-    """The base of data that is asked for batch by batch: state `__len__` and `__getitem__(index)`, a tuple for `fit`."""
+    """The base of data asked for batch by batch: state `__len__` and `__getitem__(index)`, a tuple for `fit`."""
 
     def __getitem__(self, index: int) -> Any:
         """Return one batch: x, (x, y) or (x, y, sample_weight)."""

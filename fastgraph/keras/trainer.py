@@ -341,7 +341,7 @@ class Trainer:
         str = "auto", sample_weight: Examples | None = None, steps: int | None = None, callbacks: Sequence[Any] |
         CallbackList | None = None, return_dict: bool = False, **kwargs: Any,
     ) -> Any:  # fmt: skip
-        """Return the loss, or [loss, metrics ...], of the data, or with `return_dict` a dict. Takes what `fit` takes."""
+        """Return the loss, or [loss, metrics ...], of the data, with `return_dict` a dict. Takes what `fit` takes."""
         self._check_compiled(kwargs)
         self._check_sharding(x)
         source = source_of(x, y, sample_weight, batch_size, steps, infinite_steps="steps")

@@ -183,7 +183,7 @@ class List(TrackableDataStructure):
 
 
 def wrap(value: Any) -> Any:
-    """Return the container in a value's place that tells what is in it; any other value as it is, or out of its cover."""
+    """Return the container in a value's place that tells what is in it; another value as it is, or out of its cover."""
     if isinstance(value, tracking.NoDependency):
         return value.value
     if isinstance(value, TrackableDataStructure):

@@ -151,7 +151,7 @@ class Embedding(Layer):
 
 
 class Masking(Layer):
-    """Steps whose features are all `mask_value` are none: 0, and left out by layers after it. f[n, t, *s] -> the same."""
+    """Steps whose features are all `mask_value` are none: 0, left out by layers after it. f[n, t, *s] -> the same."""
 
     def __init__(self, mask_value: float = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
