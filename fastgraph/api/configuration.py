@@ -66,12 +66,12 @@ disable_mlir_bridge = enable_mlir_bridge
 
 
 def tensor_float_32_execution_enabled() -> bool:
-    """Return whether GPUs may compute products with 10 bits. Source: tf.config.experimental."""
+    """Return whether GPUs may compute products with 10 bits."""
     return _switches["tensor_float_32"]
 
 
 def enable_tensor_float_32_execution(enabled: bool) -> None:
-    """Say whether GPUs may compute products with 10 bits; the CPU never does. Source: tf.config.experimental."""
+    """Say whether GPUs may compute products with 10 bits; the CPU never does."""
     _switches["tensor_float_32"] = bool(enabled)
 
 
@@ -101,14 +101,14 @@ def get_log_device_placement() -> bool:
 
 
 def set_log_device_placement(enabled: bool) -> None:
-    """Say whether the devices of ops are logged; there is one, which is logged now. Source: tf.debugging."""
+    """Say whether the devices of ops are logged; there is one, which is logged now."""
     _switches["log_device_placement"] = bool(enabled)
     if enabled:
         get_logger().info("All ops run on %s", CPU)
 
 
 def is_traceback_filtering_enabled() -> bool:
-    """Return whether tracebacks leave out the frames inside fastgraph. Source: tf.debugging."""
+    """Return whether tracebacks leave out the frames inside fastgraph."""
     return not op_errors.TRACEBACKS
 
 

@@ -369,5 +369,5 @@ def _spec_of(value: Any) -> Any:
 
 
 def as_dict(value: ExtensionType) -> dict[str, Any]:
-    """Return {name: value} of the fields of an object; nested objects stay. Source: tf.experimental.extension_type."""
+    """Return {name: value} of the fields of an object; nested objects stay."""
     return {name: getattr(value, name) for name in value._fg_names()}

@@ -439,7 +439,7 @@ def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple
 
 
 def is_built_with_cuda() -> bool:
-    """Return False: nothing here was built with CUDA; Numba brings it where there is a GPU. Source: tf.test."""
+    """Return False: nothing here was built with CUDA; Numba brings it where there is a GPU."""
     return False
 
 

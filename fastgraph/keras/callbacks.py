@@ -231,7 +231,7 @@ class ModelCheckpoint(_Watching):
 
 
 class LearningRateScheduler(Callback):
-    """Set the learning rate before each epoch to schedule(epoch, rate). Source: tf.keras.callbacks."""
+    """Set the learning rate before each epoch to schedule(epoch, rate)."""
 
     def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:
         super().__init__()
@@ -260,7 +260,7 @@ class LearningRateScheduler(Callback):
 class ReduceLROnPlateau(_Watching):
     """Times `factor` the learning rate when a logged value has not become better for `patience` epochs.
 
-    cooldown: how many epochs after it do not count. min_lr: the least rate. Source: tf.keras.callbacks.
+    cooldown: how many epochs after it do not count. min_lr: the least rate.
     """
 
     def __init__(
@@ -343,7 +343,7 @@ class BackupAndRestore(Callback):
 
     How far streams of random numbers are is written as well, and data goes on in the order of a run without a fault:
     what comes before is run through, but for a generator that was taken from. In the middle of an epoch metrics begin
-    anew. The files are deleted when training has ended, unless not `delete_checkpoint`. Source: tf.keras.callbacks.
+    anew. The files are deleted when training has ended, unless not `delete_checkpoint`.
     """
 
     def __init__(

@@ -186,7 +186,7 @@ class Precision(_Counting):
 
 
 class Recall(Precision):
-    """Share of the true ones that score above a threshold (0.5). Arguments of Precision. Source: tf.keras.metrics."""
+    """Share of the true ones that score above a threshold (0.5). Arguments of Precision."""
 
     KEPT = ("true_positives", "false_negatives")
 

@@ -30,7 +30,7 @@ def config_of(names: str) -> Callable[[Any], dict[str, Any]]:
 
 
 def get_custom_objects() -> dict[str, Any]:
-    """Return the dict of objects by name that belongs to the whole program. Source: tf.keras.utils."""
+    """Return the dict of objects by name that belongs to the whole program."""
     return _custom
 
 
@@ -53,7 +53,7 @@ custom_object_scope = CustomObjectScope
 
 
 def register_keras_serializable(package: str = "Custom", name: str | None = None) -> Callable[[Any], Any]:
-    """Return a decorator that makes a class or function known as "package>name", for configs. Source: tf.keras.utils.
+    """Return a decorator that makes a class or function known as "package>name", for configs.
 
     Raises ValueError for a class without `get_config`, or a name that is taken.
     """

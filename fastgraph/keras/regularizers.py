@@ -84,7 +84,7 @@ class L2(L1L2):
 
 
 class OrthogonalRegularizer(Regularizer):
-    """factor times the mean |cosine| of two rows of a matrix, or of two columns. Source: tf.keras.regularizers.
+    """factor times the mean |cosine| of two rows of a matrix, or of two columns.
 
     Raises ValueError for a factor that is no number, and for a mode other than "rows" and "columns".
     """

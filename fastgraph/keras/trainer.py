@@ -15,6 +15,7 @@ import numpy as np
 from fastgraph.api.namespaces import resolve
 from fastgraph.core import replicas
 from fastgraph.core.base import nesting
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.tape.gradient_tape import GradientTape
@@ -93,15 +94,12 @@ class Trainer:
         """The tf.distribute.Strategy of the scope that the model was made in."""
         return resolve("distribute", "get_strategy")() if self._strategy is None else self._strategy
 
-    @property
-    def compiled_loss(self) -> Any:
-        """The loss of `compile`: called on (y, y_pred, sample_weight, regularization_losses) it gives a number."""
-        return self._compiled_loss
-
-    @property
-    def compiled_metrics(self) -> Any:
-        """The metrics of `compile`; `update_state(y, y_pred, sample_weight)` adds a batch to them."""
-        return self._compiled_metrics
+    compiled_loss = ReadOnly[Any](
+        "_compiled_loss", "The loss of `compile`: of (y, y_pred, sample_weight, regularization_losses) a number."
+    )
+    compiled_metrics = ReadOnly[Any](
+        "_compiled_metrics", "The metrics of `compile`; `update_state(y, y_pred, sample_weight)` adds a batch to them."
+    )
 
     # Steps.
 

@@ -39,7 +39,7 @@ class DistributedValues:
 
 
 class PerReplica(DistributedValues, CompositeTensor):
-    """A value for each replica, as `Strategy.run` gives and takes them. Source: tf.types.experimental.distributed."""
+    """A value for each replica, as `Strategy.run` gives and takes them."""
 
     @property
     def _type_spec(self) -> PerReplicaSpec:

@@ -38,7 +38,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
         "Fourier transforms in C without Python (stages for seven factors, real ones both ways); small QR; long top_k",
     ),
     (
-        173_182,
+        173_161,
         "saved datasets and checkpoints after faults: specs of runs, what is removed, zlib; passes over validation",
     ),
 )

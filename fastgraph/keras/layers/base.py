@@ -430,20 +430,13 @@ class Layer(Arguments, Module):
         """All weights: the trainable ones, then the others."""
         return each_once(self.trainable_weights + self.non_trainable_weights)
 
-    @property
-    def variables(self) -> list[Variable]:  # type: ignore[override]
-        """All weights."""
-        return self.weights
-
-    @property
-    def trainable_variables(self) -> list[Variable]:  # type: ignore[override]
-        """The weights that training changes."""
-        return self.trainable_weights
-
-    @property
-    def non_trainable_variables(self) -> list[Variable]:  # type: ignore[override]
-        """The weights that training leaves alone."""
-        return self.non_trainable_weights
+    variables = ReadOnly[list[Variable]]("weights", "All weights.")  # type: ignore[assignment]
+    trainable_variables = ReadOnly[list[Variable]](  # type: ignore[assignment]
+        "trainable_weights", "The weights that training changes."
+    )
+    non_trainable_variables = ReadOnly[list[Variable]](  # type: ignore[assignment]
+        "non_trainable_weights", "The weights that training leaves alone."
+    )
 
     def get_weights(self) -> list[Any]:
         """Return the values of `weights` as NumPy arrays."""

@@ -280,7 +280,7 @@ class Conv2DTranspose(_Transposed):
 
 
 class Conv3DTranspose(_Transposed):
-    """The gradient of Conv3D as a layer. f[n, d, h, w, c] -> f[n, d', h', w', filters]. Source: tf.keras.layers.
+    """The gradient of Conv3D as a layer. f[n, d, h, w, c] -> f[n, d', h', w', filters].
 
     Weights: kernel [*window, filters, c], bias [filters].
     """

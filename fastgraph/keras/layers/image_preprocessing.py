@@ -162,7 +162,7 @@ class _Transformed(_Random):
 
 
 class RandomRotation(_Transformed):
-    """Images turned in training by shares of a whole turn drawn from the factor. Source: tf.keras.layers."""
+    """Images turned in training by shares of a whole turn drawn from the factor."""
 
     def __init__(
         self, factor: Any, fill_mode: str = "reflect", interpolation: str = "bilinear", seed: int | None = None,

@@ -124,7 +124,7 @@ class _GlobalMax(_GlobalPooling):
 
 
 class GlobalAveragePooling1D(_GlobalAverage):
-    """The mean over all steps, or those of a mask. f[n, w, c] -> f[n, c]. Source: tf.keras.layers."""
+    """The mean over all steps, or those of a mask. f[n, w, c] -> f[n, c]."""
 
     RANK = 1
 

@@ -108,7 +108,7 @@ class UpSampling2D(_Spatial):
 
 
 class UpSampling1D(UpSampling2D):
-    """Each step `size` times, one after another. f[b, t, c] -> f[b, t * size, c]. Source: tf.keras.layers."""
+    """Each step `size` times, one after another. f[b, t, c] -> f[b, t * size, c]."""
 
     RANK = 1
 
@@ -181,7 +181,7 @@ class Cropping2D(_Spatial):
 
 
 class Cropping1D(Cropping2D):
-    """The steps without some at the beginning and the end. f[b, t, c] -> f[b, t', c]. Source: tf.keras.layers."""
+    """The steps without some at the beginning and the end. f[b, t, c] -> f[b, t', c]."""
 
     RANK = 1
 
