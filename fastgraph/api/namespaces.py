@@ -18,6 +18,7 @@ from typing import Any
 
 from fastgraph.api.public_names import ALIASES, FILES, KERAS_3, NAMESPACES, PUBLIC, SUBSTITUTES, joined
 from fastgraph.core.base.deferred_signals import imported
+from fastgraph.core.base.name_tables import lines_of
 from fastgraph.errors import NotBuiltError, NotBuiltImportError
 
 ROOT = "fastgraph"
@@ -36,9 +37,7 @@ def tensorflow_names() -> dict[str, frozenset[str]]:
     """Return {public module of TensorFlow ("" is tf itself): its public names}."""
     global _tensorflow
     if _tensorflow is None:
-        with open(os.path.join(_FOLDER, "api", "tensorflow_names.txt"), encoding="utf-8") as file:
-            lines = file.read().splitlines()
-        pairs = (line.partition(":") for line in lines if not line.startswith("#"))
+        pairs = (line.partition(":") for line in lines_of("api/tensorflow_names.txt"))
         _tensorflow = {module.strip(): frozenset(names.split()) for module, _, names in pairs}
     return _tensorflow
 

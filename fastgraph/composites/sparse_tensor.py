@@ -48,7 +48,7 @@ def _check_extents(dims: Sequence[int | None] | None) -> Any:
 
 
 class SparseTensor(CompositeTensor):
-    """dense[indices[i]] = values[i], all else is zero. Source: tf.SparseTensor.
+    """dense[indices[i]] = values[i], all else is zero.
 
     Args:
         indices: i64[n, rank], in row-major order for most operations: `tf.sparse.reorder` gives it.
@@ -211,7 +211,7 @@ SparseTensor.__fg_builtins__ = {len: _length}  # type: ignore[attr-defined]
 
 
 class SparseTensorSpec(TypeSpec):
-    """The type of a SparseTensor: shape and dtype. Source: tf.SparseTensorSpec."""
+    """The type of a SparseTensor: shape and dtype."""
 
     __slots__ = ("_dtype", "_shape")
     _parts_in_list = True

@@ -10,11 +10,11 @@ import operator
 import os
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
 import fastgraph
 from fastgraph.api import namespaces, public_names
+from fastgraph.core.base.name_tables import lines_of
 from fastgraph.door import class_names, v1_names
 
 _PACKAGE = os.path.dirname(fastgraph.__file__) + os.sep
@@ -29,15 +29,14 @@ def _table() -> tuple[dict[str, str], frozenset[str]]:
     """Read internal_names.txt: the names, and the modules without any."""
     empty = set()
     found = {full.partition(".")[2]: path for path, full in class_names.CLASSES.items()}
-    for line in (Path(__file__).parent / "internal_names.txt").read_text(encoding="utf-8").splitlines():
-        if line and not line.startswith("#"):
-            place, _, words = line.partition(":")
-            path, _, home = place.partition(" < ")
-            if not words:
-                empty.add(path)
-            for word in words.split():
-                name, _, ours = word.partition("=")
-                found[f"{path}.{name}"] = f"{home}:{ours or name}"
+    for line in lines_of("door/internal_names.txt"):
+        place, _, words = line.partition(":")
+        path, _, home = place.partition(" < ")
+        if not words:
+            empty.add(path)
+        for word in words.split():
+            name, _, ours = word.partition("=")
+            found[f"{path}.{name}"] = f"{home}:{ours or name}"
     return found, frozenset(empty)
 
 

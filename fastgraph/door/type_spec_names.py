@@ -12,6 +12,7 @@ import fastgraph
 from fastgraph.composites import extension_type
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DTypeLike
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.base.type_specs import DenseSpec, TensorSpec, TypeSpec
 from fastgraph.core.conversion import TensorLike
@@ -159,15 +160,8 @@ class BoundedTensorSpec(TensorSpec):
         least, most = (getattr(spec, f"{each}imum", getattr(spec.dtype, each, None)) for each in ("min", "max"))
         return cls(spec.shape, spec.dtype, least, most, spec.name)  # type: ignore[arg-type]  # None is refused
 
-    @property
-    def minimum(self) -> Any:
-        """The least number, an array that cannot be written."""
-        return self._minimum
-
-    @property
-    def maximum(self) -> Any:
-        """The greatest number, an array that cannot be written."""
-        return self._maximum
+    minimum = ReadOnly[Any]("_minimum", "The least number, an array that cannot be written.")
+    maximum = ReadOnly[Any]("_maximum", "The greatest number, an array that cannot be written.")
 
     def _serialize(self) -> tuple[Any, ...]:
         return self.shape, self.dtype, self._minimum, self._maximum, self.name

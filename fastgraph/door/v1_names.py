@@ -12,11 +12,11 @@ import inspect
 import itertools
 import operator
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import fastgraph
 from fastgraph.api import namespaces, public_names
+from fastgraph.core.base.name_tables import lines_of
 from fastgraph.door.v1_arguments import taken
 from fastgraph.errors import NotBuiltError
 
@@ -24,10 +24,10 @@ from fastgraph.errors import NotBuiltError
 def _tables() -> tuple[dict[str, str], dict[str, str], dict[str, str], frozenset[str], dict[str, str]]:
     """Read v1_names.txt."""
     sections: dict[str, list[str]] = {}
-    for line in (Path(__file__).parent / "v1_names.txt").read_text(encoding="utf-8").splitlines():
+    for line in lines_of("door/v1_names.txt"):
         if line.startswith("["):
             section = sections.setdefault(line.strip("[]"), [])
-        elif not line.startswith("#"):
+        else:
             section.append(line)
     words = {name: " ".join(lines).split() for name, lines in sections.items()}
     rows = {}

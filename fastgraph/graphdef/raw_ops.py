@@ -12,7 +12,6 @@ import numbers
 import re
 from collections import namedtuple
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from fastgraph.api.namespaces import resolve
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import DType, as_dtype, int64
+from fastgraph.core.base.name_tables import lines_of
 from fastgraph.core.base.shapes import Aval, TensorShape
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.registry import get
@@ -55,8 +55,8 @@ class _Tables(NamedTuple):
 
 @functools.cache
 def _tables() -> _Tables:
-    lines = (Path(__file__).parent / "raw_signatures.txt").read_text(encoding="utf-8").splitlines()
-    written = "\n".join([line for line in lines if line[0] not in "#~="])
+    lines = lines_of("graphdef/raw_signatures.txt")
+    written = "\n".join([line for line in lines if line[0] not in "~="])
     renamed: dict[str, dict[str, str]] = {}
     public = {}
     for mark, *words in (line.split() for line in lines):

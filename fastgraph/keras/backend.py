@@ -38,17 +38,17 @@ _anew = threading.local()  # its `counts`: those of the thread's `counting_anew`
 
 
 def epsilon() -> float:
-    """Return the small number that keeps logarithms and quotients finite (1e-7). Source: tf.keras.backend.epsilon."""
+    """Return the small number that keeps logarithms and quotients finite (1e-7)."""
     return _settings["epsilon"]
 
 
 def set_epsilon(value: float) -> None:
-    """Set what `epsilon` returns. Source: tf.keras.backend.set_epsilon."""
+    """Set what `epsilon` returns."""
     _settings["epsilon"] = value
 
 
 def floatx() -> str:
-    """Return the name of the dtype that weights have by default. Source: tf.keras.backend.floatx."""
+    """Return the name of the dtype that weights have by default."""
     return _settings["floatx"]
 
 
@@ -65,10 +65,7 @@ def image_data_format() -> str:
 
 
 def set_random_seed(seed: int) -> None:
-    """Seed Python's `random`, NumPy's global generator and `tf.random`, so that a program repeats itself.
-
-    Source: tf.keras.utils.set_random_seed.
-    """
+    """Seed Python's `random`, NumPy's global generator and `tf.random`, so that a program repeats itself."""
     if not isinstance(seed, int):
         raise ValueError(f"Expected `seed` argument to be an integer. Received: seed={seed} (of type {type(seed)})")
     random.seed(seed)
@@ -101,7 +98,7 @@ def skip_seeds(layers: Iterable[Any]) -> None:
 
 
 def get_uid(prefix: str = "") -> int:
-    """Return how often names with this prefix were asked for, from 1 on. Source: tf.keras.backend.get_uid."""
+    """Return how often names with this prefix were asked for, from 1 on."""
     counts: dict[str, Iterator[int]] = getattr(_anew, "counts", _counts)
     return next(counts.setdefault(prefix, itertools.count(1)))
 
@@ -122,7 +119,7 @@ def counting_anew() -> Iterator[None]:
 
 
 def clear_session() -> None:
-    """Forget the names given: the next Dense is `dense` again. Source: tf.keras.backend.clear_session."""
+    """Forget the names given: the next Dense is `dense` again."""
     reset_uids()
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from fastgraph.api.namespaces import resolve
 from fastgraph.core import replicas
 from fastgraph.core.base import nesting
+from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.tape.gradient_tape import GradientTape
@@ -60,8 +61,7 @@ class Trainer:
         loss, metrics, loss_weights: for several outputs a list in their order, or a dict by their names. `metrics` are
         means over examples, `weighted_metrics` weight them as the loss does. run_eagerly: steps run op by op.
         steps_per_execution, jit_compile: kept, and without effect, since steps are compiled and cheap to begin.
-        Raises ValueError for unknown names, and in a strategy's scope for a model made outside of it. Source:
-        tf.keras.Model.compile.
+        Raises ValueError for unknown names, and in a strategy's scope for a model made outside of it.
         """
         for unknown in set(kwargs) - {"pss_evaluation_shards", "experimental_run_tf_function"}:
             raise TypeError(f"Invalid keyword argument(s) in `compile()`: {unknown!r}.")
@@ -94,15 +94,12 @@ class Trainer:
         """The tf.distribute.Strategy of the scope that the model was made in."""
         return resolve("distribute", "get_strategy")() if self._strategy is None else self._strategy
 
-    @property
-    def compiled_loss(self) -> Any:
-        """The loss of `compile`: called on (y, y_pred, sample_weight, regularization_losses) it gives a number."""
-        return self._compiled_loss
-
-    @property
-    def compiled_metrics(self) -> Any:
-        """The metrics of `compile`; `update_state(y, y_pred, sample_weight)` adds a batch to them."""
-        return self._compiled_metrics
+    compiled_loss = ReadOnly[Any](
+        "_compiled_loss", "The loss of `compile`: of (y, y_pred, sample_weight, regularization_losses) a number."
+    )
+    compiled_metrics = ReadOnly[Any](
+        "_compiled_metrics", "The metrics of `compile`; `update_state(y, y_pred, sample_weight)` adds a batch to them."
+    )
 
     # Steps.
 
@@ -234,7 +231,7 @@ class Trainer:
         validation_split: the share at the end of the arrays that is not trained on but evaluated after each epoch;
         validation_data: what is evaluated instead. class_weight: {class: weight}. verbose: 0 says nothing, 1 a bar for
         each epoch (on a terminal; a line elsewhere), 2 a line. Raises RuntimeError before `compile`, ValueError for
-        arrays of different lengths. Source: tf.keras.Model.fit.
+        arrays of different lengths.
 
         Examples:
             >>> model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
@@ -342,10 +339,7 @@ class Trainer:
         str = "auto", sample_weight: Examples | None = None, steps: int | None = None, callbacks: Sequence[Any] |
         CallbackList | None = None, return_dict: bool = False, **kwargs: Any,
     ) -> Any:  # fmt: skip
-        """Return the loss, or [loss, metrics ...], of the data, or with `return_dict` a dict. Takes what `fit` takes.
-
-        Source: tf.keras.Model.evaluate.
-        """
+        """Return the loss, or [loss, metrics ...], of the data, with `return_dict` a dict. Takes what `fit` takes."""
         self._check_compiled(kwargs)
         self._check_sharding(x)
         source = source_of(x, y, sample_weight, batch_size, steps, infinite_steps="steps")
@@ -356,10 +350,7 @@ class Trainer:
         self, x: Examples, batch_size: int | None = None, verbose: int | str = "auto", steps: int | None = None,
         callbacks: Sequence[Any] | CallbackList | None = None, **kwargs: Any,
     ) -> Any:  # fmt: skip
-        """Return the model's outputs for the data, batch by batch, as NumPy arrays. Needs no `compile`.
-
-        Source: tf.keras.Model.predict.
-        """
+        """Return the model's outputs for the data, batch by batch, as NumPy arrays. Needs no `compile`."""
         _check_queues(kwargs)
         source = source_of(x, None, None, batch_size, steps, infinite_steps="steps")
         calls = self._calls(callbacks, verbose, False, epochs=1, steps=source.steps)

@@ -578,14 +578,11 @@ def _shift(x: TensorLike, axes: TensorLike | None, sign: int, name: str | None) 
 
 @public("signal.fftshift")
 def fftshift(x: TensorLike, axes: TensorLike | None = None, name: str | None = None) -> Any:
-    """x with frequency 0 in the middle of `axes` (all). t[*s] -> t[*s]. Source: tf.signal.fftshift."""
+    """x with frequency 0 in the middle of `axes` (all). t[*s] -> t[*s]."""
     return _shift(x, axes, 1, name)
 
 
 @public("signal.ifftshift")
 def ifftshift(x: TensorLike, axes: TensorLike | None = None, name: str | None = None) -> Any:
-    """x with frequency 0 moved from the middle of `axes` (all) to the front. t[*s] -> t[*s].
-
-    Source: tf.signal.ifftshift.
-    """
+    """x with frequency 0 moved from the middle of `axes` (all) to the front. t[*s] -> t[*s]."""
     return _shift(x, axes, -1, name)

@@ -142,7 +142,6 @@ def max_pool(
     """The largest element of each window, over one to three spatial axes. t[n, *s, c] -> t[n, *o, c].
 
     NaN is passed over. Raises: InvalidArgumentError for windows that do not fit; ValueError for other arguments.
-    Source: tf.nn.max_pool.
     """
     return _any_pool(max_pool_p, input, ksize, strides, padding, data_format, name)
 
@@ -154,7 +153,7 @@ def avg_pool(
 ) -> Any:  # fmt: skip
     """The mean of each window, of what is inside, over one to three spatial axes. f[n, *s, c] -> f[n, *o, c].
 
-    Raises: InvalidArgumentError for windows that do not fit; ValueError for other arguments. Source: tf.nn.avg_pool.
+    Raises: InvalidArgumentError for windows that do not fit; ValueError for other arguments.
     """
     return _any_pool(avg_pool_p, input, ksize, strides, padding, data_format, name)
 
@@ -164,7 +163,7 @@ def max_pool1d(
     input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = "NWC",
     name: str | None = None,
 ) -> Any:  # fmt: skip
-    """The largest element of each window of one spatial axis. t[n, w, c] -> t[n, ow, c]. Source: tf.nn.max_pool1d."""
+    """The largest element of each window of one spatial axis. t[n, w, c] -> t[n, ow, c]."""
     return _pool(1, max_pool_p, input, ksize, strides, padding, data_format, name)
 
 
@@ -173,10 +172,7 @@ def max_pool2d(
     input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> Any:  # fmt: skip
-    """The largest element of each window of two spatial axes. t[n, h, w, c] -> t[n, oh, ow, c].
-
-    Source: tf.nn.max_pool2d.
-    """
+    """The largest element of each window of two spatial axes. t[n, h, w, c] -> t[n, oh, ow, c]."""
     return _pool(2, max_pool_p, input, ksize, strides, padding, data_format, name)
 
 
@@ -189,10 +185,7 @@ def max_pool3d(
     data_format: str | None = "NDHWC",
     name: str | None = None,
 ) -> Any:
-    """The largest element of each window of three spatial axes. t[n, d, h, w, c] -> t[n, od, oh, ow, c].
-
-    Source: tf.nn.max_pool3d.
-    """
+    """The largest element of each window of three spatial axes. t[n, d, h, w, c] -> t[n, od, oh, ow, c]."""
     return _pool(3, max_pool_p, input, ksize, strides, padding, data_format, name)
 
 
@@ -201,7 +194,7 @@ def avg_pool1d(
     input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = "NWC",
     name: str | None = None,
 ) -> Any:  # fmt: skip
-    """The mean of each window of one spatial axis. f[n, w, c] -> f[n, ow, c]. Source: tf.nn.avg_pool1d."""
+    """The mean of each window of one spatial axis. f[n, w, c] -> f[n, ow, c]."""
     return _pool(1, avg_pool_p, input, ksize, strides, padding, data_format, name)
 
 
@@ -210,7 +203,7 @@ def avg_pool2d(
     input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> Any:  # fmt: skip
-    """The mean of each window of two spatial axes. f[n, h, w, c] -> f[n, oh, ow, c]. Source: tf.nn.avg_pool2d."""
+    """The mean of each window of two spatial axes. f[n, h, w, c] -> f[n, oh, ow, c]."""
     return _pool(2, avg_pool_p, input, ksize, strides, padding, data_format, name)
 
 
@@ -223,10 +216,7 @@ def avg_pool3d(
     data_format: str | None = "NDHWC",
     name: str | None = None,
 ) -> Any:
-    """The mean of each window of three spatial axes. f[n, d, h, w, c] -> f[n, od, oh, ow, c].
-
-    Source: tf.nn.avg_pool3d.
-    """
+    """The mean of each window of three spatial axes. f[n, d, h, w, c] -> f[n, od, oh, ow, c]."""
     return _pool(3, avg_pool_p, input, ksize, strides, padding, data_format, name)
 
 
@@ -259,8 +249,6 @@ def pool(
         >>> signal = tf.constant([1.0, 3.0, 2.0, 5.0])[None, :, None]
         >>> tf.nn.pool(signal, [2], "MAX", strides=[2])[0, :, 0]
         <tf.Tensor: shape=(2,), dtype=float32, numpy=array([3., 5.], dtype=float32)>
-
-    Source: tf.nn.pool.
     """
     rank = len(window_shape)
     if not 1 <= rank <= 3:

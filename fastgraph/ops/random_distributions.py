@@ -98,10 +98,7 @@ def gamma_slope(alpha: Array, sample: Array) -> Any:
 
 @public("raw_ops.RandomGammaGrad")
 def random_gamma_grad(alpha: TensorLike, sample: TensorLike, name: str | None = None) -> Any:
-    """Slope of gamma variates `sample` along their shape `alpha`. f[*s], f[*s] -> f[*s].
-
-    Source: tf.raw_ops.RandomGammaGrad.
-    """
+    """Slope of gamma variates `sample` along their shape `alpha`. f[*s], f[*s] -> f[*s]."""
     return named(name, gamma_slope, alpha, sample)
 
 
@@ -189,7 +186,7 @@ def stateless_gamma(
 ) -> Tensor:
     """`gamma`, the same for the same seed i[2]; shape is the result's and ends with that of the parameters.
 
-    Raises: InvalidArgumentError if it does not. Source: tf.random.stateless_gamma.
+    Raises: InvalidArgumentError if it does not.
     """
     shapes, rates, _ = _gamma_parameters(alpha, beta, dtype)
     size = as_vector(extents(shape))
@@ -246,7 +243,7 @@ def stateless_poisson(
 ) -> Tensor:
     """`poisson`, the same for the same seed i[2]; shape is the result's and ends with lam's.
 
-    Raises: InvalidArgumentError if it does not. Source: tf.random.stateless_poisson.
+    Raises: InvalidArgumentError if it does not.
     """
     target = _check_number(as_dtype(dtype))
     return random_poisson(Stateless(seed).state(0), as_vector(extents(shape)), as_tensor(lam), dtype=target)

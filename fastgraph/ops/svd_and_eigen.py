@@ -176,7 +176,7 @@ def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True
     """s falling, u and v with u diag(s) v^H = tensor; without compute_uv only s. t[*b, m, n] -> f[*b, k], t, t.
 
     u is [*b, m, k] and v [*b, n, k] for k = min(m, n), or square with full_matrices.
-    Raises: InvalidArgumentError for ranks below 2. Source: tf.linalg.svd.
+    Raises: InvalidArgumentError for ranks below 2.
     """
     x, back = wide_tensor(tensor)
     if not compute_uv:
@@ -262,7 +262,6 @@ def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Eigenvalues, rising, and eigenvectors of Hermitian matrices, whose lower triangle is read.
 
     t[*b, n, n] -> t[*b, n], t[*b, n, n]. Raises: InvalidArgumentError for what is not square or not finite.
-    Source: tf.linalg.eigh.
     """
     x, back = wide_tensor(tensor)
     e, v = named(name, eigh_p, x)
@@ -273,7 +272,7 @@ def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
 def eigvalsh(tensor: TensorLike, name: str | None = None) -> Any:
     """Eigenvalues, rising, of Hermitian matrices, whose lower triangle is read. t[*b, n, n] -> t[*b, n].
 
-    Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eigvalsh.
+    Raises: InvalidArgumentError for what is not square or not finite.
     """
     x, back = wide_tensor(tensor)
     return back(cast(named(name, eigvalsh_p, x), x.dtype))
@@ -355,7 +354,7 @@ def eigvals_p(input: Array) -> Any:
 def eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Eigenvalues and eigenvectors of length 1, in columns, in no particular order. t[*b, n, n] -> c[*b, n], c.
 
-    Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eig.
+    Raises: InvalidArgumentError for what is not square or not finite.
     """
     return tuple(named(name, eig_p, tensor))
 
@@ -364,6 +363,6 @@ def eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
 def eigvals(tensor: TensorLike, name: str | None = None) -> Any:
     """Eigenvalues, in no particular order. t[*b, n, n] -> c[*b, n].
 
-    Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eigvals.
+    Raises: InvalidArgumentError for what is not square or not finite.
     """
     return named(name, eigvals_p, tensor)

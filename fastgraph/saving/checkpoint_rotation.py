@@ -21,7 +21,7 @@ from fastgraph.saving.tensor_bundle import bundle_files
 
 
 class CheckpointManager:
-    """Keeps the latest checkpoints of a folder. Source: tf.train.CheckpointManager.
+    """Keeps the latest checkpoints of a folder.
 
     Args:
         checkpoint: What is saved.

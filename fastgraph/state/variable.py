@@ -76,7 +76,7 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[Non
     """A context in which Variable(...) calls variable_creator(next_creator, **kwargs).
 
     The creator entered last is called first; `next_creator(**kwargs)` goes on to the one before it, or makes the
-    Variable. Source: tf.variable_creator_scope.
+    Variable.
     """
     extra = current_state().extra
     before = extra.get("variable_creators", ())
@@ -129,7 +129,7 @@ class _VariableType(ABCMeta):
     }
 )
 class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
-    """A tensor that can be assigned to. Source: tf.Variable.
+    """A tensor that can be assigned to.
 
     It lives as long as Python refers to it: graphs refer to it weakly.
 
@@ -301,21 +301,15 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
 
     aval = ReadOnly[Aval]("__fg_cell__.aval", "Dtype and shape of what may be assigned.")
     trainable = ReadOnly[bool]("_trainable", "True if tapes follow it by themselves.")
-
-    @property
-    def constraint(self) -> Callable[[Any], Any] | None:
-        """The function that optimisers apply to the value after an update, or None."""
-        return self._constraint
-
-    @property
-    def synchronization(self) -> VariableSynchronization:
-        """The times at which distributed copies are brought together."""
-        return self._synchronization
-
-    @property
-    def aggregation(self) -> VariableAggregation:
-        """The way in which distributed copies are brought together."""
-        return self._aggregation
+    constraint = ReadOnly["Callable[[Any], Any] | None"](
+        "_constraint", "The function that optimisers apply to the value after an update, or None."
+    )
+    synchronization = ReadOnly[VariableSynchronization](
+        "_synchronization", "The times at which distributed copies are brought together."
+    )
+    aggregation = ReadOnly[VariableAggregation](
+        "_aggregation", "The way in which distributed copies are brought together."
+    )
 
     @property
     def device(self) -> str:

@@ -38,11 +38,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
         "Fourier transforms in C without Python (stages for seven factors, real ones both ways); small QR; long top_k",
     ),
     (
-        173_400,
-        "backups keep random streams; plans measure threads; lists' extents ahead of loops; dispatchers of made functions",
-    ),
-    (
-        173_540,
+        173_161,
         "saved datasets and checkpoints after faults: specs of runs, what is removed, zlib; passes over validation",
     ),
     (173_600, "extents of ragged rows known ahead of a run; matches written anew by groups; runs summed in registers"),

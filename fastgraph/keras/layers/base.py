@@ -85,7 +85,7 @@ _NOTHING: dict[str, tuple[Any, ...]] = {
 class Layer(Arguments, Module):
     """The base of layers: state the weights in `build(input_shape)`, the function in `call(inputs, ...)`.
 
-    A call builds the layer if need be, and hands `training` on to the layers inside. Source: tf.keras.layers.Layer.
+    A call builds the layer if need be, and hands `training` on to the layers inside.
 
     Args:
         trainable: Whether its weights are.
@@ -312,7 +312,7 @@ class Layer(Arguments, Module):
     ) -> Variable:  # fmt: skip
         """Return a new weight of the layer. Floating ones begin as glorot_uniform, others as zeros.
 
-        Raises ValueError for a dtype without a default initializer. Source: tf.keras.layers.Layer.add_weight.
+        Raises ValueError for a dtype without a default initializer.
         """
         for unknown in set(kwargs) - {"collections", "experimental_autocast", "caching_device", "getter", "layout"}:
             raise TypeError("Unknown keyword argument:", unknown)
@@ -438,20 +438,13 @@ class Layer(Arguments, Module):
         """All weights: the trainable ones, then the others."""
         return each_once(self.trainable_weights + self.non_trainable_weights)
 
-    @property
-    def variables(self) -> list[Variable]:  # type: ignore[override]
-        """All weights."""
-        return self.weights
-
-    @property
-    def trainable_variables(self) -> list[Variable]:  # type: ignore[override]
-        """The weights that training changes."""
-        return self.trainable_weights
-
-    @property
-    def non_trainable_variables(self) -> list[Variable]:  # type: ignore[override]
-        """The weights that training leaves alone."""
-        return self.non_trainable_weights
+    variables = ReadOnly[list[Variable]]("weights", "All weights.")  # type: ignore[assignment]
+    trainable_variables = ReadOnly[list[Variable]](  # type: ignore[assignment]
+        "trainable_weights", "The weights that training changes."
+    )
+    non_trainable_variables = ReadOnly[list[Variable]](  # type: ignore[assignment]
+        "non_trainable_weights", "The weights that training leaves alone."
+    )
 
     def get_weights(self) -> list[Any]:
         """Return the values of `weights` as NumPy arrays."""

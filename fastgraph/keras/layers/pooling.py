@@ -40,13 +40,13 @@ class _Pooling(Layer):
 
 
 class MaxPooling1D(_Pooling):
-    """The greatest of each window. f[n, w, c] -> f[n, w', c]. Source: tf.keras.layers.MaxPooling1D."""
+    """The greatest of each window. f[n, w, c] -> f[n, w', c]."""
 
     RANK = 1
 
 
 class MaxPooling2D(_Pooling):
-    """The greatest of each window. f[n, h, w, c] -> f[n, h', w', c]. Source: tf.keras.layers.MaxPooling2D.
+    """The greatest of each window. f[n, h, w, c] -> f[n, h', w', c].
 
     Args:
         pool_size: The window's extents, an int or two.
@@ -68,13 +68,13 @@ class MaxPooling2D(_Pooling):
 
 
 class MaxPooling3D(_Pooling):
-    """The greatest of each window. f[n, d, h, w, c] -> f[n, d', h', w', c]. Source: tf.keras.layers.MaxPooling3D."""
+    """The greatest of each window. f[n, d, h, w, c] -> f[n, d', h', w', c]."""
 
     RANK = 3
 
 
 class AveragePooling1D(_Pooling):
-    """The mean of each window. f[n, w, c] -> f[n, w', c]. Source: tf.keras.layers.AveragePooling1D."""
+    """The mean of each window. f[n, w, c] -> f[n, w', c]."""
 
     RANK, KIND = 1, "AVG"
 
@@ -82,14 +82,14 @@ class AveragePooling1D(_Pooling):
 class AveragePooling2D(_Pooling):
     """The mean of each window, of what of it is inside. f[n, h, w, c] -> f[n, h', w', c].
 
-    strides: `pool_size` if not given. Source: tf.keras.layers.AveragePooling2D.
+    strides: `pool_size` if not given.
     """
 
     KIND = "AVG"
 
 
 class AveragePooling3D(_Pooling):
-    """The mean of each window. f[n, d, h, w, c] -> f[n, d', h', w', c]. Source: tf.keras.layers.AveragePooling3D."""
+    """The mean of each window. f[n, d, h, w, c] -> f[n, d', h', w', c]."""
 
     RANK, KIND = 3, "AVG"
 
@@ -124,7 +124,7 @@ class _GlobalMax(_GlobalPooling):
 
 
 class GlobalAveragePooling1D(_GlobalAverage):
-    """The mean over all steps, or those of a mask. f[n, w, c] -> f[n, c]. Source: tf.keras.layers."""
+    """The mean over all steps, or those of a mask. f[n, w, c] -> f[n, c]."""
 
     RANK = 1
 
@@ -146,26 +146,26 @@ class GlobalAveragePooling1D(_GlobalAverage):
 
 
 class GlobalAveragePooling2D(_GlobalAverage):
-    """The mean over all pixels. f[n, h, w, c] -> f[n, c]. Source: tf.keras.layers.GlobalAveragePooling2D."""
+    """The mean over all pixels. f[n, h, w, c] -> f[n, c]."""
 
 
 class GlobalAveragePooling3D(_GlobalAverage):
-    """The mean over all positions. f[n, d, h, w, c] -> f[n, c]. Source: tf.keras.layers.GlobalAveragePooling3D."""
+    """The mean over all positions. f[n, d, h, w, c] -> f[n, c]."""
 
     RANK = 3
 
 
 class GlobalMaxPooling1D(_GlobalMax):
-    """The greatest of all steps. f[n, w, c] -> f[n, c]. Source: tf.keras.layers.GlobalMaxPooling1D."""
+    """The greatest of all steps. f[n, w, c] -> f[n, c]."""
 
     RANK = 1
 
 
 class GlobalMaxPooling2D(_GlobalMax):
-    """The greatest of all pixels. f[n, h, w, c] -> f[n, c]. Source: tf.keras.layers.GlobalMaxPooling2D."""
+    """The greatest of all pixels. f[n, h, w, c] -> f[n, c]."""
 
 
 class GlobalMaxPooling3D(_GlobalMax):
-    """The greatest of all positions. f[n, d, h, w, c] -> f[n, c]. Source: tf.keras.layers.GlobalMaxPooling3D."""
+    """The greatest of all positions. f[n, d, h, w, c] -> f[n, c]."""
 
     RANK = 3

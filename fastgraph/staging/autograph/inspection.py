@@ -20,7 +20,7 @@ def to_graph(
 
     What it calls is converted too, unless `recursive` is False. The features are a Feature or several; they have an
     effect where the result is called. Raises TypeError for other features, ConversionError for what is no Python
-    function, or has no source. Source: tf.autograph.to_graph.
+    function, or has no source.
     """
     converter = autograph.get_converter()
     with parsing:
@@ -42,8 +42,7 @@ def to_graph(
 def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
     """Set how much AutoGraph tells in the log "tensorflow", and on standard output if `alsologtostdout`.
 
-    0 is nothing but warnings, 1 the functions that are converted, 3 their code as well. Source:
-    tf.autograph.set_verbosity.
+    0 is nothing but warnings, 1 the functions that are converted, 3 their code as well.
     """
     autograph.set_observer(_observer(int(level), alsologtostdout))
 
@@ -65,5 +64,5 @@ def _observer(level: int, to_stdout: bool) -> Callable[[types.FunctionType], Non
 
 
 def trace(*args: object) -> None:
-    """Print `args` when the function is traced, not when its graph runs. Source: tf.autograph.trace."""
+    """Print `args` when the function is traced, not when its graph runs."""
     print(*args)
