@@ -60,7 +60,7 @@ OF_CALLS = {"_tape", "executor", "fast_call", "tensor"}
 # Loops of few instructions, of which one that lies across 32 bytes took a quarter longer (a + b of 1,000 floats).
 OF_LOOPS = {"primitive"}
 # Written for few calls a node, most of them of Python's: a third of their size goes, and no time that can be measured.
-SMALL = {"attribute_bytes", "node_bytes", "static_types"}
+SMALL = {"attribute_bytes", "node_bytes"}
 COMPILE_ARGS = ["-O1", "-g"] if DEBUG else ["-O2", "-ftree-vectorize", "-g0"]
 COMPILE_ARGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-pthread", "-Wno-unused-function"]
 LINK_ARGS = ["-pthread"]
@@ -68,9 +68,6 @@ if sys.platform == "linux" and not DEBUG and not SANITIZE:
     # Names of functions and how to unwind them are a fifth of the extensions, for debuggers only: C raises nothing.
     # The build's number is a few bytes of each.
     LINK_ARGS += ["-s", "-Wl,-z,noseparate-code", "-Wl,--build-id=none"]
-    # Data that begins where code ends, not at the next page: two kilobytes of each. What relocation leaves read-only
-    # would need pages of its own; calls go through a table that is written all the while.
-    LINK_ARGS += ["-Wl,-z,norelro", "-Wl,-z,common-page-size=16"]
     LIBC, VERSION = platform.libc_ver()
     if LIBC == "glibc" and tuple(map(int, VERSION.split(".")[:2])) >= (2, 36):  # older ones cannot load such
         LINK_ARGS += ["-Wl,-z,pack-relative-relocs"]
