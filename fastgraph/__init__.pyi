@@ -159,7 +159,7 @@ def case(pred_fn_pairs: Sequence[builtins.tuple[Any, Callable[[], Structure]]], 
 
     `exclusive` demands that at most one predicate is true. Raises InvalidArgumentError, in a graph when it runs, if no
     predicate is true and there is no default. Eagerly, without `strict`, a list or tuple of one thing is that thing:
-    once for each predicate that was asked."""
+    once for each predicate that was asked. Source: tf.case."""
 @overload
 def case(pred_fn_pairs: Mapping[Any, Callable[[], Any]] | Iterable[Any], default: Callable[[], Any] | None = None, exclusive: builtins.bool = False, strict: builtins.bool = False, name: builtins.str = 'case') -> Any:
     ...
@@ -180,7 +180,9 @@ def cond(pred: Any, true_fn: Callable[[], Structure] = ..., false_fn: Callable[[
         ... def safe_inverse(x):
         ...     return tf.cond(tf.equal(x, 0.0), lambda: 0.0, lambda: 1.0 / x)
         >>> float(safe_inverse(tf.constant(4.0))), float(safe_inverse(tf.constant(0.0)))
-        (0.25, 0.0)"""
+        (0.25, 0.0)
+
+    Source: tf.cond."""
 @overload
 def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: builtins.str | None = None) -> Any:
     ...
@@ -189,7 +191,7 @@ constant_initializer = _constant_initializer
 def foldl(fn: Callable[[Tensor, Tensor], Any], elems: Dense, initializer: Dense | builtins.complex | None = ..., parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """The last accumulator a = fn(a, element) over the elements along the first axis, the first one first.
 
-    The first a is `initializer`, or the first element. Raises as `scan`, which gives all of them."""
+    The first a is `initializer`, or the first element. Raises as `scan`, which gives all of them. Source: tf.foldl."""
 @overload
 def foldl(fn: Callable[[Any, Any], Any], elems: builtins.object, initializer: Composed, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Any:
     ...
@@ -200,7 +202,7 @@ def foldl(fn: Callable[[Any, Any], Any], elems: Composed, initializer: builtins.
 def foldr(fn: Callable[[Tensor, Tensor], Any], elems: Dense, initializer: Dense | builtins.complex | None = ..., parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """The last accumulator a = fn(a, element) over the elements along the first axis, the last one first.
 
-    The first a is `initializer`, or the last element. Raises as `scan`, which gives all of them."""
+    The first a is `initializer`, or the last element. Raises as `scan`, which gives all of them. Source: tf.foldr."""
 @overload
 def foldr(fn: Callable[[Any, Any], Any], elems: builtins.object, initializer: Composed, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Any:
     ...
@@ -217,7 +219,8 @@ def map_fn(fn: Callable[[Tensor], Nest], elems: Dense, dtype: DTypeLike | None =
     elems may be RaggedTensors and SparseTensors, of which fn gets rows, and BatchableExtensionTypes.
     `parallel_iterations` and `swap_memory` change nothing.
     Raises TypeError or ValueError for a result of another structure, ValueError for scalars, n that differ and shapes
-    that differ (in eager mode without `infer_shape`: InvalidArgumentError), InvalidArgumentError for another dtype."""
+    that differ (in eager mode without `infer_shape`: InvalidArgumentError), InvalidArgumentError for another dtype.
+    Source: tf.map_fn."""
 @overload
 def map_fn(fn: Callable[[Any], Any], elems: builtins.object, dtype: Composed, parallel_iterations: builtins.int | None = None, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, name: builtins.str | None = None, fn_output_signature: builtins.object = None) -> Any:
     ...
@@ -238,7 +241,7 @@ def scan(fn: Callable[[Tensor, Tensor], Any], elems: Dense, initializer: Dense |
     The first a is `initializer`, or the first element (then fn is called n - 1 times). With `reverse` the elements come
     last first; results stay at the places of their elements. Structures of tensors may be given; fn's result has the
     structure, dtypes and, with `infer_shape`, shapes of the accumulator. Raises TypeError or ValueError where it has
-    not."""
+    not. Source: tf.scan."""
 @overload
 def scan(fn: Callable[[Any, Any], Any], elems: builtins.object, initializer: Composed, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, reverse: builtins.bool = False, name: builtins.str | None = None) -> Any:
     ...
@@ -250,7 +253,7 @@ def switch_case(branch_index: TensorLike, branch_fns: Sequence[Callable[[], Stru
     """Return the result of the function at `branch_index`; of `default`, or the last one, if there is none.
 
     `branch_fns` is a list of functions, a dict or list of pairs from int to function. Raises ValueError unless these
-    ints are 0, 1, 2, ..., TypeError for an index that is no integer."""
+    ints are 0, 1, 2, ..., TypeError for an index that is no integer. Source: tf.switch_case."""
 @overload
 def switch_case(branch_index: TensorLike, branch_fns: Mapping[builtins.int, Callable[[], Any]] | Sequence[Any], default: Callable[..., Any] | None = None, name: builtins.str = 'switch_case') -> Any:
     ...
@@ -262,7 +265,8 @@ def vectorized_map(fn: Callable[[Tensor], Nest], elems: Dense, fallback_to_while
     for each op if `warn`) is applied to one after the other, or raises ValueError without `fallback_to_while_loop`. A
     first axis of 1 stands for the same element n times. IndexedSlices among the results become dense. Random ops draw
     for each element; Variables are read once. The result can be differentiated. Raises ValueError for scalars and for
-    numbers of elements that differ."""
+    numbers of elements that differ.
+    Source: tf.vectorized_map."""
 @overload
 def vectorized_map(fn: Callable[[Any], Any], elems: Composed, fallback_to_while_loop: builtins.bool = True, warn: builtins.bool = True) -> Any:
     ...
@@ -293,7 +297,9 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: St
         ...     shape_invariants=(tf.TensorShape([None]),),
         ... )
         >>> grown[0].shape
-        TensorShape([12])"""
+        TensorShape([12])
+
+    Source: tf.while_loop."""
 @overload
 def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: builtins.object, shape_invariants: builtins.object = None, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, maximum_iterations: TensorLike | None = None, name: builtins.str | None = None) -> Any:
     ...
@@ -301,9 +307,9 @@ zeros_initializer = _zeros_initializer
 def Assert(condition: TensorLike, data: Sequence[TensorLike], summarize: TensorLike | None = None, name: builtins.str | None = None) -> Any:
     """Stop unless the condition holds, showing the data. bool[], list of t[*s] -> nothing.
 
-    Raises: InvalidArgumentError."""
+    Raises: InvalidArgumentError. Source: tf.debugging.Assert."""
 def abs(x: Any, name: builtins.str | None = None) -> Tensor:
-    """Absolute value; modulus of complex numbers. t[*s] -> t[*s], c64[*s] -> f32[*s].
+    """Absolute value; modulus of complex numbers. t[*s] -> t[*s], c64[*s] -> f32[*s]. Source: tf.abs.
 
     Args:
         x: A tensor of signed numbers.
@@ -317,11 +323,11 @@ def abs(x: Any, name: builtins.str | None = None) -> Tensor:
         >>> tf.abs(tf.constant(3 + 4j))
         <tf.Tensor: shape=(), dtype=float64, numpy=5.0>"""
 def acos(x: Any, name: str | None = None) -> Tensor:
-    """Angle whose cosine is x. f[*s] -> f[*s]."""
+    """Angle whose cosine is x. f[*s] -> f[*s]. Source: tf.acos."""
 def acosh(x: Any, name: str | None = None) -> Tensor:
-    """Number, not negative, whose hyperbolic cosine is x. f[*s] -> f[*s]."""
+    """Number, not negative, whose hyperbolic cosine is x. f[*s] -> f[*s]. Source: tf.acosh."""
 def add(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Sum of x and y; strings are joined. t[*s], t[*s] -> t[*s], broadcasting.
+    """Sum of x and y; strings are joined. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.add.
 
     Args:
         x: A tensor of numbers or strings.
@@ -349,7 +355,9 @@ def add_n(inputs: TensorLike | Iterable[TensorLike], name: builtins.str | None =
 
     Examples:
         >>> tf.add_n([[1, 2], [10, 20], [100, 200]])
-        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([111, 222], dtype=int32)>"""
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([111, 222], dtype=int32)>
+
+    Source: tf.add_n."""
 def argmax(input: TensorLike, axis: TensorLike | None = None, output_type: DTypeLike | None = ..., name: builtins.str | None = None) -> Tensor:
     """Position of the greatest element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
@@ -364,23 +372,25 @@ def argmax(input: TensorLike, axis: TensorLike | None = None, output_type: DType
     Examples:
         >>> scores = tf.constant([[0.1, 0.7, 0.2], [0.5, 0.2, 0.3]])
         >>> tf.argmax(scores, axis=-1)
-        <tf.Tensor: shape=(2,), dtype=int64, numpy=array([1, 0])>"""
+        <tf.Tensor: shape=(2,), dtype=int64, numpy=array([1, 0])>
+
+    Source: tf.argmax."""
 def argmin(input: TensorLike, axis: TensorLike | None = None, output_type: DTypeLike | None = ..., name: builtins.str | None = None) -> Tensor:
     """Position of the least element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
-    Raises: InvalidArgumentError for an axis out of range, or no elements."""
+    Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmin."""
 def argsort(values: TensorLike, axis: TensorLike = -1, direction: builtins.str = 'ASCENDING', stable: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """The positions of the elements along `axis` in order, the first of equals first. t[*s] -> i32[*s].
 
-    Raises: ValueError for another direction."""
+    Raises: ValueError for another direction. Source: tf.argsort."""
 def as_string(input: TensorLike, precision: TensorLike = -1, scientific: TensorLike = False, shortest: TensorLike = False, width: TensorLike = -1, fill: TensorLike = '', name: builtins.str | None = None) -> Tensor:
     """Each element as text. t[*s] -> string[*s].
 
-    Raises: InvalidArgumentError if both scientific and shortest are asked for."""
+    Raises: InvalidArgumentError if both scientific and shortest are asked for. Source: tf.strings.as_string."""
 def asin(x: Any, name: str | None = None) -> Tensor:
-    """Angle whose sine is x. f[*s] -> f[*s]."""
+    """Angle whose sine is x. f[*s] -> f[*s]. Source: tf.asin."""
 def asinh(x: Any, name: str | None = None) -> Tensor:
-    """Number whose hyperbolic sine is x. f[*s] -> f[*s]."""
+    """Number whose hyperbolic sine is x. f[*s] -> f[*s]. Source: tf.asinh."""
 def assert_equal(x: TensorLike, y: TensorLike, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x == y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
@@ -394,32 +404,32 @@ def assert_less(x: TensorLike, y: TensorLike, message: builtins.str | None = Non
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_less."""
 def assert_rank(x: TensorLike, rank: TensorLike, message: builtins.str | None = None, name: builtins.str | None = None) -> Any:
-    """Stop unless x has this rank. Raises: ValueError."""
+    """Stop unless x has this rank. Raises: ValueError. Source: tf.debugging.assert_rank."""
 def atan(x: Any, name: str | None = None) -> Tensor:
-    """Angle whose tangent is x. f[*s] -> f[*s]."""
+    """Angle whose tangent is x. f[*s] -> f[*s]. Source: tf.atan."""
 def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
-    """Angle of the point (x, y) in [-pi, pi]. f[*s], f[*s] -> f[*s], broadcasting."""
+    """Angle of the point (x, y) in [-pi, pi]. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.atan2."""
 def atanh(x: Any, name: str | None = None) -> Tensor:
-    """Number whose hyperbolic tangent is x. f[*s] -> f[*s]."""
+    """Number whose hyperbolic tangent is x. f[*s] -> f[*s]. Source: tf.atanh."""
 def batch_to_space(input: TensorLike, block_shape: TensorLike, crops: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Batches as blocks of the axes after the first, which are then cropped: the inverse of space_to_batch.
 
     t[n * prod(block), *m, *r] -> t[n, *m * block - crops, *r]. A Python number is the block of two axes.
-    Raises: InvalidArgumentError for a batch that the block does not divide."""
+    Raises: InvalidArgumentError for a batch that the block does not divide. Source: tf.batch_to_space."""
 def bitcast(input: TensorLike, type: DTypeLike, name: builtins.str | None = None) -> Tensor:
     """The same bytes as elements of another dtype; narrower ones add a last axis, wider ones take it. t[*s] -> u[*r].
 
-    Raises: InvalidArgumentError where the last axis does not make up one element."""
+    Raises: InvalidArgumentError where the last axis does not make up one element. Source: tf.bitcast."""
 def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: builtins.str | None = 'boolean_mask') -> Tensor:
     """The slices of tensor where mask holds; the mask covers axes from `axis` (0) on. t[*a, *m, *r] -> t[*a, n, *r].
 
-    Raises: ValueError for a scalar mask or shapes that do not fit."""
+    Raises: ValueError for a scalar mask or shapes that do not fit. Source: tf.boolean_mask."""
 def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Tensor:
     """The extents to which two shapes broadcast, at run time. i[m], i[n] -> i[max(m, n)].
 
-    Raises: InvalidArgumentError if they do not."""
+    Raises: InvalidArgumentError if they do not. Source: tf.broadcast_dynamic_shape."""
 def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> TensorShape:
-    """The shape to which two shapes broadcast. Raises: ValueError if they do not."""
+    """The shape to which two shapes broadcast. Raises: ValueError if they do not. Source: tf.broadcast_static_shape."""
 def broadcast_to(input: Any, shape: TensorLike | ShapeLike, name: builtins.str | None = None) -> Tensor:
     """input repeated along axes of size 1 and new leading axes to `shape`. t[*s] -> t[*shape].
 
@@ -434,7 +444,9 @@ def broadcast_to(input: Any, shape: TensorLike | ShapeLike, name: builtins.str |
         >>> tf.broadcast_to([[1], [2]], [2, 3])
         <tf.Tensor: shape=(2, 3), dtype=int32, numpy=
         array([[1, 1, 1],
-               [2, 2, 2]], dtype=int32)>"""
+               [2, 2, 2]], dtype=int32)>
+
+    Source: tf.broadcast_to."""
 def cast(x: TensorLike, dtype: DTypeLike, name: builtins.str | None = None) -> Tensor:
     """x with elements of `dtype`: floats are cut off to integers, anything but 0 is True. t[*s] -> dtype[*s].
 
@@ -449,15 +461,17 @@ def cast(x: TensorLike, dtype: DTypeLike, name: builtins.str | None = None) -> T
         >>> tf.cast([1.9, -1.9, 0.0], tf.int32)
         <tf.Tensor: shape=(3,), dtype=int32, numpy=array([ 1, -1,  0], dtype=int32)>
         >>> tf.cast([0, 3], tf.bool)
-        <tf.Tensor: shape=(2,), dtype=bool, numpy=array([False,  True])>"""
+        <tf.Tensor: shape=(2,), dtype=bool, numpy=array([False,  True])>
+
+    Source: tf.cast."""
 def clip_by_global_norm(t_list: TensorLike, clip_norm: TensorLike, use_norm: TensorLike | None = None, name: builtins.str | None = None) -> builtins.tuple[builtins.list[Tensor | Any], Tensor]:
     """A list of tensors, scaled down together where their common norm is above clip_norm; and that norm.
 
-    A norm that is not finite makes all results NaN."""
+    A norm that is not finite makes all results NaN. Source: tf.clip_by_global_norm."""
 def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """t, scaled down where its norm along `axes` is above clip_norm. f[*s] -> f[*s].
 
-    Raises: ValueError for norms that would make it larger."""
+    Raises: ValueError for norms that would make it larger. Source: tf.clip_by_norm."""
 def clip_by_value(t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: builtins.str | None = None) -> Tensor:
     """t limited to [clip_value_min, clip_value_max]; NaN stays. t[*s] -> t[*s].
 
@@ -472,11 +486,13 @@ def clip_by_value(t: TensorLike, clip_value_min: TensorLike, clip_value_max: Ten
 
     Examples:
         >>> tf.clip_by_value([-3.0, 0.5, 7.0], -1.0, 1.0)
-        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([-1. ,  0.5,  1. ], dtype=float32)>"""
+        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([-1. ,  0.5,  1. ], dtype=float32)>
+
+    Source: tf.clip_by_value."""
 def complex(real: TensorLike, imag: TensorLike, name: builtins.str | None = None) -> Tensor:
     """real + i * imag. f32[*s], f32[*s] -> c64[*s]; f64 -> c128.
 
-    Raises: TypeError for parts that are not both float32 or both float64."""
+    Raises: TypeError for parts that are not both float32 or both float64. Source: tf.complex."""
 def concat(values: TensorLike | Iterable[TensorLike], axis: TensorLike, name: builtins.str | None = 'concat') -> Tensor:
     """values one after the other along `axis`. t[*s]... -> t[*r].
 
@@ -494,48 +510,51 @@ def concat(values: TensorLike | Iterable[TensorLike], axis: TensorLike, name: bu
                [3, 4],
                [5, 6]], dtype=int32)>
         >>> tf.concat([[[1, 2]], [[3]]], axis=1)
-        <tf.Tensor: shape=(1, 3), dtype=int32, numpy=array([[1, 2, 3]], dtype=int32)>"""
+        <tf.Tensor: shape=(1, 3), dtype=int32, numpy=array([[1, 2, 3]], dtype=int32)>
+
+    Source: tf.concat."""
 def cos(x: Any, name: str | None = None) -> Tensor:
-    """Cosine of x, in radians. f[*s] -> f[*s]."""
+    """Cosine of x, in radians. f[*s] -> f[*s]. Source: tf.cos."""
 def cosh(x: Any, name: str | None = None) -> Tensor:
-    """Hyperbolic cosine. f[*s] -> f[*s]."""
+    """Hyperbolic cosine. f[*s] -> f[*s]. Source: tf.cosh."""
 def cumsum(x: TensorLike, axis: TensorLike = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Running sum along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s].
 
-    Raises: InvalidArgumentError for an axis out of range."""
+    Raises: InvalidArgumentError for an axis out of range. Source: tf.cumsum."""
 def divide(x: TensorLike | None, y: TensorLike, name: builtins.str | None = None) -> Tensor:
-    """Quotient as Python's `/`. t[*s], t[*s] -> f[*s], broadcasting."""
+    """Quotient as Python's `/`. t[*s], t[*s] -> f[*s], broadcasting. Source: tf.divide."""
 def dynamic_partition(data: TensorLike, partitions: TensorLike, num_partitions: TensorLike, name: builtins.str | None = None) -> builtins.list[Tensor]:
     """The slices of data by the numbers in partitions, below num_partitions. t[*p, *r], i32[*p] -> list of t[n, *r].
 
     Raises: InvalidArgumentError for numbers outside, or shapes that do not fit; TypeError for a
-    num_partitions that is no int."""
+    num_partitions that is no int. Source: tf.dynamic_partition."""
 def dynamic_stitch(indices: Any, data: Any, name: builtins.str | None = None) -> Tensor:
     """Slices put where the indices say, 0 elsewhere; of equal indices the last counts.
 
     i[*s]..., t[*s, *r]... -> t[n, *r].
-    Raises: InvalidArgumentError for negative indices, or shapes that do not fit."""
+    Raises: InvalidArgumentError for negative indices, or shapes that do not fit. Source: tf.dynamic_stitch."""
 def eig(tensor: TensorLike, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor]:
     """Eigenvalues and eigenvectors of length 1, in columns, in no particular order. t[*b, n, n] -> c[*b, n], c.
 
-    Raises: InvalidArgumentError for what is not square or not finite."""
+    Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eig."""
 def eigvals(tensor: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Eigenvalues, in no particular order. t[*b, n, n] -> c[*b, n].
 
-    Raises: InvalidArgumentError for what is not square or not finite."""
+    Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eigvals."""
 def einsum(equation: builtins.str, *inputs: Any, **kwargs: Any) -> Tensor:
     """The sum of products that `equation` says, "ij,jk->ik": labels not in the result are summed over.
 
     Without "->" the result has the labels that stand once, sorted. "..." stands for any axes, which broadcast; a label
     twice in one operand takes its diagonal. t[*a], t[*b], ... -> t[*c].
 
-    Raises: ValueError for an equation that is none; InvalidArgumentError for extents that do not fit."""
+    Raises: ValueError for an equation that is none; InvalidArgumentError for extents that do not fit.
+    Source: tf.einsum."""
 def ensure_shape(x: TensorLike, shape: ShapeLike, name: builtins.str | None = None) -> Tensor:
     """x itself, whose shape is known to be `shape` from here on. t[*s] -> t[*s].
 
-    Raises: InvalidArgumentError at run time, ValueError while tracing, if it is another."""
+    Raises: InvalidArgumentError at run time, ValueError while tracing, if it is another. Source: tf.ensure_shape."""
 def equal(x: TensorLike, y: TensorLike, name: builtins.str | None = None) -> Tensor:
-    """True where x == y. t[*s], t[*s] -> bool[*s], broadcasting.
+    """True where x == y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.equal.
 
     Args:
         x: A tensor of any dtype.
@@ -552,7 +571,7 @@ def equal(x: TensorLike, y: TensorLike, name: builtins.str | None = None) -> Ten
             ...
         fastgraph.errors.InvalidArgumentError: ...Incompatible shapes: [2] vs. [3]..."""
 def exp(x: Any, name: str | None = None) -> Tensor:
-    """e to the power of x. f[*s] -> f[*s].
+    """e to the power of x. f[*s] -> f[*s]. Source: tf.exp.
 
     Args:
         x: A tensor of floating or complex numbers.
@@ -576,11 +595,14 @@ def expand_dims(input: TensorLike, axis: TensorLike, name: builtins.str | None =
     Examples:
         >>> image = tf.zeros([28, 28])
         >>> tf.expand_dims(image, 0).shape, tf.expand_dims(image, -1).shape
-        (TensorShape([1, 28, 28]), TensorShape([28, 28, 1]))"""
+        (TensorShape([1, 28, 28]), TensorShape([28, 28, 1]))
+
+    Source: tf.expand_dims."""
 def extract_volume_patches(input: TensorLike, ksizes: TensorLike, strides: TensorLike, padding: builtins.str, name: builtins.str | None = None) -> Tensor:
     """The elements of each window of a volume as channels, 0 outside. t[n, d, h, w, c] -> t[n, *o, prod(k) * c].
 
-    Raises: InvalidArgumentError for another rank or dtype, or windows over batch or channels."""
+    Raises: InvalidArgumentError for another rank or dtype, or windows over batch or channels.
+    Source: tf.extract_volume_patches."""
 def eye(num_rows: TensorLike, num_columns: TensorLike | None = None, batch_shape: SizeLike = None, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Ones on the diagonal of zeros, as often as batch_shape says. -> dtype[*batch_shape, rows, columns].
 
@@ -600,7 +622,9 @@ def eye(num_rows: TensorLike, num_columns: TensorLike | None = None, batch_shape
         array([[1., 0.],
                [0., 1.]], dtype=float32)>
         >>> tf.eye(2, 3, batch_shape=[5]).shape
-        TensorShape([5, 2, 3])"""
+        TensorShape([5, 2, 3])
+
+    Source: tf.eye."""
 def fftnd(input_tensor: TensorLike, fft_length: TensorLike | None = None, axes: TensorLike | None = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
     """The Fourier transform over `axes` (the last ones), brought to fft_length and scaled as `norm` says. t[*s] -> t[*r]. Raises: InvalidArgumentError for axes out of range.
 
@@ -620,13 +644,15 @@ def fill(dims: SizeLike, value: TensorLike, name: builtins.str | None = None) ->
         >>> tf.fill([2, 2], 7)
         <tf.Tensor: shape=(2, 2), dtype=int32, numpy=
         array([[7, 7],
-               [7, 7]], dtype=int32)>"""
+               [7, 7]], dtype=int32)>
+
+    Source: tf.fill."""
 def fingerprint(data: TensorLike, method: TensorLike = 'farmhash64', name: builtins.str | None = None) -> Tensor:
-    """FarmHash's 64 bits of each row, as bytes. t[n, *s] -> u8[n, 8].
+    """FarmHash's 64 bits of each row, as bytes. t[n, *s] -> u8[n, 8]. Source: tf.fingerprint.
 
     Raises: InvalidArgumentError for a scalar and for another method."""
 def floor(x: Any, name: str | None = None) -> Tensor:
-    """The greatest whole number not above x. f[*s] -> f[*s].
+    """The greatest whole number not above x. f[*s] -> f[*s]. Source: tf.floor.
 
     Args:
         x: A floating tensor.
@@ -655,32 +681,35 @@ def gather(params: TensorLike, indices: TensorLike, validate_indices: Any = None
         <tf.Tensor: shape=(2,), dtype=int32, numpy=array([30, 10], dtype=int32)>
         >>> scores = tf.constant([[0.1, 0.9], [0.8, 0.2]])
         >>> tf.gather(scores, [1, 0], batch_dims=1)
-        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0.9, 0.8], dtype=float32)>"""
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0.9, 0.8], dtype=float32)>
+
+    Source: tf.gather."""
 def gather_nd(params: TensorLike, indices: TensorLike, batch_dims: TensorLike = 0, name: builtins.str | None = None, bad_indices_policy: builtins.str = '') -> Tensor:
     """The slices of params at the index vectors in the last axis of indices. t[*b, *p], i[*b, *q, d] -> t[*b, *q, *r].
 
     The first `batch_dims` axes of both are batches. With the policy "IGNORE" an index out of range gives zeros.
-    Raises: InvalidArgumentError for an index out of range or too long, or an unknown policy."""
+    Raises: InvalidArgumentError for an index out of range or too long, or an unknown policy. Source: tf.gather_nd."""
 def greater(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """True where x > y. t[*s], t[*s] -> bool[*s], broadcasting."""
+    """True where x > y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.greater."""
 def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """True where x >= y. t[*s], t[*s] -> bool[*s], broadcasting."""
+    """True where x >= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.greater_equal."""
 def group(*inputs: Any, **kwargs: Any) -> Any:
     """An Operation that is done when all of `inputs` are, None where nothing is traced.
 
     `inputs` are tensors, Operations, Variables and nests of them; keyword `name`. Operations on several devices are
-    grouped by device first. Raises: TypeError for other inputs, ValueError for other keywords."""
+    grouped by device first. Raises: TypeError for other inputs, ValueError for other keywords. Source: tf.group."""
 def histogram_fixed_width(values: TensorLike, value_range: TensorLike, nbins: TensorLike = 100, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Count the values in each of nbins equal parts of value_range; those outside count at its ends.
 
     t[*s], t[2] -> dtype[nbins].
-    Raises: InvalidArgumentError for NaN and for a range that does not rise."""
+    Raises: InvalidArgumentError for NaN and for a range that does not rise. Source: tf.histogram_fixed_width."""
 def histogram_fixed_width_bins(values: TensorLike, value_range: TensorLike, nbins: TensorLike = 100, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Find which of nbins equal parts of value_range a value is in; those outside are at its ends. t[*s] -> i[*s].
 
-    Raises: InvalidArgumentError for a range that does not rise, no bins, or values that are not real."""
+    Raises: InvalidArgumentError for a range that does not rise, no bins, or values that are not real. Source:
+    tf.histogram_fixed_width_bins."""
 def identity(input: Any, name: str | None = None) -> Tensor:
-    """The input itself. t[*s] -> t[*s].
+    """The input itself. t[*s] -> t[*s]. Source: tf.identity.
 
     Args:
         input: A tensor, or what is made of several; of a Variable, what it holds now.
@@ -693,7 +722,7 @@ def identity(input: Any, name: str | None = None) -> Tensor:
 def identity_n(input: TensorLike, name: builtins.str | None = None) -> builtins.list[Tensor]:
     """The tensors of a list themselves. t[*s]... -> [t[*s], ...].
 
-    Raises: InvalidArgumentError for an empty list; in a graph TypeError for what is none."""
+    Raises: InvalidArgumentError for an empty list; in a graph TypeError for what is none. Source: tf.identity_n."""
 def ifftnd(input_tensor: TensorLike, fft_length: TensorLike | None = None, axes: TensorLike | None = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
     """The inverse Fourier transform over `axes` (the last ones), brought to fft_length and scaled as `norm` says. t[*s] -> t[*r]. Raises: InvalidArgumentError for axes out of range.
 
@@ -703,9 +732,9 @@ def irfftnd(input_tensor: TensorLike, fft_length: TensorLike | None = None, axes
 
     Source: tf.signal.irfftnd."""
 def less(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """True where x < y. t[*s], t[*s] -> bool[*s], broadcasting."""
+    """True where x < y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less."""
 def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """True where x <= y. t[*s], t[*s] -> bool[*s], broadcasting."""
+    """True where x <= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less_equal."""
 def linspace(start: TensorLike, stop: TensorLike, num: TensorLike, name: builtins.str | None = None, axis: TensorLike = 0) -> Tensor:
     """num numbers from start to stop, evenly spaced, along a new axis. t[*s], t[*s] -> t[*s with num].
 
@@ -725,13 +754,15 @@ def linspace(start: TensorLike, stop: TensorLike, num: TensorLike, name: builtin
         <tf.Tensor: shape=(3, 2), dtype=float32, numpy=
         array([[ 0. , 10. ],
                [ 0.5, 15. ],
-               [ 1. , 20. ]], dtype=float32)>"""
+               [ 1. , 20. ]], dtype=float32)>
+
+    Source: tf.linspace."""
 def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """True where both hold. bool[*s], bool[*s] -> bool[*s], broadcasting."""
+    """True where both hold. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_and."""
 def logical_not(x: Any, name: str | None = None) -> Tensor:
-    """True where x does not hold. bool[*s] -> bool[*s]."""
+    """True where x does not hold. bool[*s] -> bool[*s]. Source: tf.logical_not."""
 def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """True where at least one holds. bool[*s], bool[*s] -> bool[*s], broadcasting."""
+    """True where at least one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_or."""
 def matmul(a: TensorLike, b: TensorLike, transpose_a: builtins.bool = False, transpose_b: builtins.bool = False, adjoint_a: builtins.bool = False, adjoint_b: builtins.bool = False, a_is_sparse: builtins.bool = False, b_is_sparse: builtins.bool = False, output_type: DTypeLike | None = None, grad_a: TensorLike = False, grad_b: TensorLike = False, name: builtins.str | None = None) -> Tensor:
     """Product of the matrices in the last two axes; the others are batches and broadcast.
 
@@ -759,13 +790,15 @@ def matmul(a: TensorLike, b: TensorLike, transpose_a: builtins.bool = False, tra
         >>> tf.matmul([[1.0, 2.0]], [[3.0, 4.0]])
         Traceback (most recent call last):
             ...
-        fastgraph.errors.InvalidArgumentError: ...Matrix size-incompatible: In[0]: [1,2], In[1]: [1,2]..."""
+        fastgraph.errors.InvalidArgumentError: ...Matrix size-incompatible: In[0]: [1,2], In[1]: [1,2]...
+
+    Source: tf.matmul."""
 def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
     """R with R R = input, of whose eigenvalues none has a negative real part; NaN where there is none of this dtype.
 
-    t[*b, n, n] -> t[*b, n, n]. Raises: InvalidArgumentError for what is not square."""
+    t[*b, n, n] -> t[*b, n, n]. Raises: InvalidArgumentError for what is not square. Source: tf.linalg.sqrtm."""
 def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The larger of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting.
+    """The larger of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.maximum.
 
     Args:
         x: A tensor of real numbers.
@@ -778,9 +811,9 @@ def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
         >>> tf.maximum([1, 5, 3], 2)
         <tf.Tensor: shape=(3,), dtype=int32, numpy=array([2, 5, 3], dtype=int32)>"""
 def meshgrid(*args: TensorLike, **kwargs: Any) -> builtins.list[Tensor]:
-    """Vectors repeated to grids of coordinates; indexing "xy" (first two swapped) or "ij"."""
+    """Vectors repeated to grids of coordinates; indexing "xy" (first two swapped) or "ij". Source: tf.meshgrid."""
 def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The smaller of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting.
+    """The smaller of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.minimum.
 
     Args:
         x: A tensor of real numbers.
@@ -795,18 +828,18 @@ def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
         array([[1, 1],
                [2, 4]], dtype=int32)>"""
 def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Product of x and y, element by element. t[*s], t[*s] -> t[*s], broadcasting."""
+    """Product of x and y, element by element. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.multiply."""
 def negative(x: Any, name: str | None = None) -> Tensor:
-    """Minus x. t[*s] -> t[*s]."""
+    """Minus x. t[*s] -> t[*s]. Source: tf.negative."""
 def no_op(name: builtins.str | None = None) -> Any:
-    """An Operation that does nothing, None where nothing is traced."""
+    """An Operation that does nothing, None where nothing is traced. Source: tf.no_op."""
 def norm(tensor: TensorLike, ord: builtins.str | builtins.float = 'euclidean', axis: TensorLike | None = None, keepdims: builtins.bool | None = None, name: builtins.str | None = None) -> Tensor:
     """Norm of vectors along `axis` (None: of all elements): "euclidean", 1, 2, inf or another p. f[*s] -> f[*r].
 
     With two axes, of matrices: "fro", 1, 2 (the greatest singular value) or inf. Raises: ValueError for other norms or
-    axes."""
+    axes. Source: tf.norm."""
 def not_equal(x: TensorLike, y: TensorLike, name: builtins.str | None = None) -> Tensor:
-    """True where x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting."""
+    """True where x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.not_equal."""
 @overload
 def numpy_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: DTypeLike = ..., stateful: builtins.bool = True, name: builtins.str | None = None) -> Tensor:
     """Results of the Python function `func` for NumPy arrays, called anew whenever a graph comes to this place.
@@ -815,7 +848,7 @@ def numpy_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: DTy
     graph what func raises is raised as it is, results keep their dtypes, and func gets arrays as NumPy makes them of
     the inputs; in a graph scalars are NumPy's scalars, or bytes.
     Raises: in a graph, InvalidArgumentError for results of another number or dtype than `Tout`'s, and as py_function.
-    Without `func` (and `inp`), a decorator."""
+    Without `func` (and `inp`), a decorator. Source: tf.numpy_function."""
 @overload
 def numpy_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: builtins.list[Any] | builtins.tuple[Any, ...] = ..., stateful: builtins.bool = True, name: builtins.str | None = None) -> builtins.list[Tensor]:
     ...
@@ -842,7 +875,9 @@ def one_hot(indices: TensorLike, depth: Any, on_value: Any = None, off_value: An
         <tf.Tensor: shape=(3, 3), dtype=float32, numpy=
         array([[1., 0., 0.],
                [0., 0., 1.],
-               [0., 0., 0.]], dtype=float32)>"""
+               [0., 0., 0.]], dtype=float32)>
+
+    Source: tf.one_hot."""
 def ones(shape: SizeLike, dtype: DTypeLike = ..., name: builtins.str | None = None, layout: builtins.object = None) -> Tensor:
     """Ones of `shape`. -> dtype[*shape].
 
@@ -861,7 +896,9 @@ def ones(shape: SizeLike, dtype: DTypeLike = ..., name: builtins.str | None = No
         array([[1., 1., 1.],
                [1., 1., 1.]], dtype=float32)>
         >>> tf.ones([], tf.int64)
-        <tf.Tensor: shape=(), dtype=int64, numpy=1>"""
+        <tf.Tensor: shape=(), dtype=int64, numpy=1>
+
+    Source: tf.ones."""
 def ones_like(input: TensorLike, dtype: DTypeLike | None = None, name: builtins.str | None = None, layout: TensorLike | None = None) -> Tensor:
     """Ones of the shape of input. t[*s] -> t[*s] or dtype[*s].
 
@@ -875,7 +912,9 @@ def ones_like(input: TensorLike, dtype: DTypeLike | None = None, name: builtins.
 
     Examples:
         >>> tf.ones_like([0.5, 1.5])
-        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([1., 1.], dtype=float32)>"""
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([1., 1.], dtype=float32)>
+
+    Source: tf.ones_like."""
 def pad(tensor: TensorLike, paddings: TensorLike, mode: builtins.str = 'CONSTANT', constant_values: TensorLike = 0, name: builtins.str | None = None) -> Tensor:
     """tensor with paddings[i] elements before and after along axis i: a constant, or itself mirrored. t[*s] -> t[*r].
 
@@ -895,20 +934,22 @@ def pad(tensor: TensorLike, paddings: TensorLike, mode: builtins.str = 'CONSTANT
         >>> tf.pad([1, 2, 3], [[2, 0]], mode="REFLECT")
         <tf.Tensor: shape=(5,), dtype=int32, numpy=array([3, 2, 1, 2, 3], dtype=int32)>
         >>> tf.pad([1, 2, 3], [[2, 0]], mode="SYMMETRIC")
-        <tf.Tensor: shape=(5,), dtype=int32, numpy=array([2, 1, 1, 2, 3], dtype=int32)>"""
+        <tf.Tensor: shape=(5,), dtype=int32, numpy=array([2, 1, 1, 2, 3], dtype=int32)>
+
+    Source: tf.pad."""
 def parallel_stack(values: TensorLike, name: builtins.str | None = 'parallel_stack') -> Tensor:
     """Tensors of one shape along a new first axis, in graphs only. t[*s]... -> t[n, *s].
 
-    Raises: RuntimeError in eager mode."""
+    Raises: RuntimeError in eager mode. Source: tf.parallel_stack."""
 def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x to the power of y. t[*s], t[*s] -> t[*s], broadcasting.
 
-    Raises: InvalidArgumentError for integers with a negative y."""
+    Raises: InvalidArgumentError for integers with a negative y. Source: tf.pow."""
 def print(*inputs: Any, **kwargs: Any) -> Any:
     """Write tensors and Python values to a stream, now and on every run of a graph.
 
     Keywords: output_stream (sys.stderr, sys.stdout, an open file, "file://path"), summarize (elements shown at each end
-    of an axis, -1: all), sep, end, name."""
+    of an axis, -1: all), sep, end, name. Source: tf.print."""
 @overload
 def py_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Results of the Python function `func` for eager tensors, called anew whenever a graph comes to this place.
@@ -917,7 +958,7 @@ def py_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: DTypeL
     ragged and sparse ones too, may go in and out; gradients flow, to any order, through what func computes.
     Raises: InvalidArgumentError for results that do not fit and for a ValueError or TypeError in func, OutOfRangeError
     for StopIteration, ResourceExhaustedError for MemoryError, UnimplementedError for NotImplementedError, UnknownError
-    for all else that func raises. Without `func` (and `inp`), a decorator."""
+    for all else that func raises. Without `func` (and `inp`), a decorator. Source: tf.py_function."""
 @overload
 def py_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: builtins.list[Any] | builtins.tuple[Any, ...] = ..., name: builtins.str | None = None) -> builtins.list[Tensor]:
     ...
@@ -928,7 +969,7 @@ def random_index_shuffle(index: TensorLike, seed: TensorLike, max_index: TensorL
     """`random.experimental.index_shuffle` by a seed of three numbers. i[], i[3], i[] -> i[].
 
     rounds: how often each index is encrypted, an even number from 2 to 256. Raises: InvalidArgumentError for another
-    one, and an index outside."""
+    one, and an index outside. Source: tf.random_index_shuffle."""
 def range(start: TensorLike, limit: TensorLike | None = None, delta: TensorLike = 1, dtype: DTypeLike | None = None, name: builtins.str | None = 'range') -> Tensor:
     """start (0), start + delta, ... up to but without limit. t[], t[], t[] -> t[n].
 
@@ -947,9 +988,11 @@ def range(start: TensorLike, limit: TensorLike | None = None, delta: TensorLike 
         >>> tf.range(10, 4, -2)
         <tf.Tensor: shape=(3,), dtype=int32, numpy=array([10,  8,  6], dtype=int32)>
         >>> tf.range(0, 1, 0.25)
-        <tf.Tensor: shape=(4,), dtype=float32, numpy=array([0.  , 0.25, 0.5 , 0.75], dtype=float32)>"""
+        <tf.Tensor: shape=(4,), dtype=float32, numpy=array([0.  , 0.25, 0.5 , 0.75], dtype=float32)>
+
+    Source: tf.range."""
 def rank(input: Any, name: str | None = None) -> Tensor:
-    """The number of axes of input. t[*s] -> i32[].
+    """The number of axes of input. t[*s] -> i32[]. Source: tf.rank.
 
     Args:
         input: A tensor.
@@ -958,7 +1001,7 @@ def rank(input: Any, name: str | None = None) -> Tensor:
         >>> tf.rank([[1, 2, 3]])
         <tf.Tensor: shape=(), dtype=int32, numpy=2>"""
 def realdiv(x: TensorLike, y: TensorLike, name: builtins.str | None = None) -> Tensor:
-    """Quotient x / y of floats or complex numbers. f[*s], f[*s] -> f[*s], broadcasting."""
+    """Quotient x / y of floats or complex numbers. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.realdiv."""
 def reduce_all(input_tensor: TensorLike, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """True where all elements hold along `axis`. t[*s] -> t[*r].
 
@@ -996,7 +1039,7 @@ def reduce_any(input_tensor: TensorLike, axis: Any = None, keepdims: builtins.bo
 
     Source: tf.reduce_any."""
 def reduce_logsumexp(input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
-    """log(sum(exp(x))) along `axis`, without overflow. f[*s] -> f[*r]."""
+    """log(sum(exp(x))) along `axis`, without overflow. f[*s] -> f[*r]. Source: tf.reduce_logsumexp."""
 def reduce_max(input_tensor: TensorLike, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Greatest element along `axis`. t[*s] -> t[*r].
 
@@ -1089,12 +1132,12 @@ def reduce_sum(input_tensor: TensorLike, axis: Any = None, keepdims: builtins.bo
 def repeat(input: TensorLike, repeats: TensorLike, axis: builtins.int | None = None, name: builtins.str | None = None) -> Tensor:
     """Each element (or slice along `axis`) `repeats` times. t[*s] -> t[*r].
 
-    Raises: ValueError for an axis out of range."""
+    Raises: ValueError for an axis out of range. Source: tf.repeat."""
 def required_space_to_batch_paddings(input_shape: TensorLike, block_shape: TensorLike, base_paddings: TensorLike | None = None, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor]:
     """The paddings that make each extent a multiple of its block, and the crops that undo what they add. -> i[n, 2] x2.
 
     Raises: ValueError for shapes that are no vectors of one length, and blocks below 1; InvalidArgumentError for what
-    is no int32."""
+    is no int32. Source: tf.required_space_to_batch_paddings."""
 def reshape(tensor: TensorLike, shape: TensorLike | ShapeLike, name: builtins.str | None = None) -> Tensor:
     """The elements in row-major order in another shape. t[*s] -> t[*shape].
 
@@ -1115,15 +1158,17 @@ def reshape(tensor: TensorLike, shape: TensorLike | ShapeLike, name: builtins.st
         >>> tf.reshape([1, 2, 3], [2, 2])
         Traceback (most recent call last):
             ...
-        fastgraph.errors.InvalidArgumentError: ...Input to reshape is a tensor with 3 values..."""
+        fastgraph.errors.InvalidArgumentError: ...Input to reshape is a tensor with 3 values...
+
+    Source: tf.reshape."""
 def reverse(tensor: TensorLike, axis: TensorLike, name: builtins.str | None = None) -> Tensor:
     """tensor read backwards along the axes `axis`. t[*s] -> t[*s].
 
-    Raises: InvalidArgumentError for an axis out of range or named twice."""
+    Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reverse."""
 def reverse_sequence(input: TensorLike, seq_lengths: TensorLike, seq_axis: TensorLike | None = None, batch_axis: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """Each slice along batch_axis with its first seq_lengths elements along seq_axis reversed. t[*s], i[n] -> t[*s].
 
-    Raises: InvalidArgumentError for lengths below 0 or beyond the axis."""
+    Raises: InvalidArgumentError for lengths below 0 or beyond the axis. Source: tf.reverse_sequence."""
 def rfftnd(input_tensor: TensorLike, fft_length: TensorLike | None = None, axes: TensorLike | None = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
     """The Fourier transform of real numbers over `axes` (the last ones), brought to fft_length and scaled as `norm` says. t[*s] -> t[*r]. Raises: InvalidArgumentError for axes out of range.
 
@@ -1131,28 +1176,34 @@ def rfftnd(input_tensor: TensorLike, fft_length: TensorLike | None = None, axes:
 def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: builtins.str | None = None) -> Tensor:
     """input moved by `shift` along `axis`, what leaves at the end coming in at the start. t[*s] -> t[*s].
 
-    Several shifts go with as many axes. Raises: InvalidArgumentError for an axis out of range or other numbers."""
+    Several shifts go with as many axes. Raises: InvalidArgumentError for an axis out of range or other numbers.
+    Source: tf.roll."""
 def round(x: Any, name: str | None = None) -> Tensor:
-    """The nearest whole number, halves to even. t[*s] -> t[*s]."""
+    """The nearest whole number, halves to even. t[*s] -> t[*s]. Source: tf.round."""
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: builtins.str | None = None) -> Tensor:
-    """value with elements of `dtype`, limited to what that holds; of complex ones each part. t[*s] -> dtype[*s]."""
+    """value with elements of `dtype`, limited to what that holds; of complex ones each part. t[*s] -> dtype[*s].
+
+    Source: tf.saturate_cast."""
 def scalar_mul(scalar: TensorLike, x: TensorLike, name: builtins.str | None = None) -> Tensor:
-    """A scalar times a tensor. t[], t[*s] -> t[*s]. Raises: ValueError for no scalar, or another dtype."""
+    """A scalar times a tensor. t[], t[*s] -> t[*s]. Raises: ValueError for no scalar, or another dtype.
+
+    Source: tf.math.scalar_mul."""
 def scatter_nd(indices: TensorLike, updates: TensorLike, shape: SizeLike, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """Zeros of `shape` to which each update is added where its index vector says. i[*q, d], t[*q, *r] -> t[*shape].
 
     With the policy "IGNORE" updates at an index out of range are left out.
-    Raises: InvalidArgumentError for an index out of range, shapes that do not fit, or an unknown policy."""
+    Raises: InvalidArgumentError for an index out of range, shapes that do not fit, or an unknown policy.
+    Source: tf.scatter_nd."""
 def searchsorted(sorted_sequence: TensorLike, values: TensorLike, side: builtins.str = 'left', out_type: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Place of each value in a sorted sequence (last axis): before its equals, or after ("right").
 
-    t[*s, n], t[*s, m] -> i[*s, m]. Raises: ValueError for another side."""
+    t[*s, n], t[*s, m] -> i[*s, m]. Raises: ValueError for another side. Source: tf.searchsorted."""
 def sequence_mask(lengths: TensorLike, maxlen: TensorLike | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Rows that hold up to each length, then not. i[*s] -> dtype[*s, maxlen].
 
-    Raises: ValueError if maxlen is no scalar."""
+    Raises: ValueError if maxlen is no scalar. Source: tf.sequence_mask."""
 def shape(input: Any, out_type: DTypeLike | None = None, name: builtins.str | None = None) -> Tensor:
-    """The extents of input at run time. t[*s] -> i32[rank].
+    """The extents of input at run time. t[*s] -> i32[rank]. Source: tf.shape.
 
     `x.shape` is what is known while a graph is made, where an extent may be None; this is what there will be.
 
@@ -1171,9 +1222,9 @@ def shape(input: Any, out_type: DTypeLike | None = None, name: builtins.str | No
 def shape_n(input: TensorLike, out_type: DTypeLike = ..., name: builtins.str | None = None) -> builtins.list[Tensor]:
     """The extents of each tensor of a list at run time. t[*s]... -> [i[rank], ...].
 
-    Raises: in a graph TypeError for what is no list."""
+    Raises: in a graph TypeError for what is no list. Source: tf.shape_n."""
 def sigmoid(x: Any, name: str | None = None) -> Tensor:
-    """1 / (1 + exp(-x)). f[*s] -> f[*s].
+    """1 / (1 + exp(-x)). f[*s] -> f[*s]. Source: tf.sigmoid.
 
     Args:
         x: A tensor of floating or complex numbers.
@@ -1185,7 +1236,7 @@ def sigmoid(x: Any, name: str | None = None) -> Tensor:
         >>> tf.sigmoid([0.0, 100.0, -200.0])
         <tf.Tensor: shape=(3,), dtype=float32, numpy=array([0.5, 1. , 0. ], dtype=float32)>"""
 def sign(x: Any, name: str | None = None) -> Tensor:
-    """-1, 0 or 1 with the sign of x; NaN of NaN; x / |x| of complex numbers. t[*s] -> t[*s].
+    """-1, 0 or 1 with the sign of x; NaN of NaN; x / |x| of complex numbers. t[*s] -> t[*s]. Source: tf.sign.
 
     Args:
         x: A tensor of signed or complex numbers.
@@ -1197,7 +1248,7 @@ def sign(x: Any, name: str | None = None) -> Tensor:
         >>> tf.sign([-3, 0, 5])
         <tf.Tensor: shape=(3,), dtype=int32, numpy=array([-1,  0,  1], dtype=int32)>"""
 def sin(x: Any, name: str | None = None) -> Tensor:
-    """Sine of x, in radians. f[*s] -> f[*s].
+    """Sine of x, in radians. f[*s] -> f[*s]. Source: tf.sin.
 
     Args:
         x: A tensor of floating or complex numbers.
@@ -1209,9 +1260,9 @@ def sin(x: Any, name: str | None = None) -> Tensor:
         >>> tf.sin([0.0, np.pi / 2])
         <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0., 1.], dtype=float32)>"""
 def sinh(x: Any, name: str | None = None) -> Tensor:
-    """Hyperbolic sine. f[*s] -> f[*s]."""
+    """Hyperbolic sine. f[*s] -> f[*s]. Source: tf.sinh."""
 def size(input: TensorLike, out_type: DTypeLike | None = None, name: builtins.str | None = None) -> Tensor:
-    """The number of elements of input at run time. t[*s] -> i32[].
+    """The number of elements of input at run time. t[*s] -> i32[]. Source: tf.size.
 
     Args:
         input: A tensor.
@@ -1223,13 +1274,13 @@ def size(input: TensorLike, out_type: DTypeLike | None = None, name: builtins.st
 def slice(input_: TensorLike, begin: TensorLike, size: TensorLike, name: builtins.str | None = None) -> Tensor:
     """The block of `size` at `begin`; a size of -1 reaches to the end. t[*s] -> t[*size].
 
-    Raises: InvalidArgumentError if it does not lie inside, TypeError for mixed integer types."""
+    Raises: InvalidArgumentError if it does not lie inside, TypeError for mixed integer types. Source: tf.slice."""
 def sort(values: TensorLike, axis: TensorLike = -1, direction: builtins.str = 'ASCENDING', name: builtins.str | None = None) -> Tensor:
-    """The elements along `axis` in order. t[*s] -> t[*s]. Raises: ValueError for another direction."""
+    """The elements along `axis` in order. t[*s] -> t[*s]. Raises: ValueError for another direction. Source: tf.sort."""
 def space_to_batch(input: TensorLike, block_shape: TensorLike, paddings: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Blocks of the padded axes after the first as batches. t[n, *m, *r] -> t[n * prod(block), *m / block, *r].
 
-    Raises: InvalidArgumentError for extents that the block does not divide."""
+    Raises: InvalidArgumentError for extents that the block does not divide. Source: tf.space_to_batch."""
 space_to_batch_nd = _space_to_batch_nd
 def split(value: TensorLike, num_or_size_splits: TensorLike, axis: TensorLike = 0, num: builtins.int | None = None, name: builtins.str | None = 'split') -> builtins.list[Tensor]:
     """value in pieces along `axis`: so many equal ones, or of the sizes given. t[*s] -> list of t[*r].
@@ -1248,9 +1299,11 @@ def split(value: TensorLike, num_or_size_splits: TensorLike, axis: TensorLike = 
         [array([1, 2], dtype=int32), array([3, 4], dtype=int32), array([5, 6], dtype=int32)]
         >>> left, right = tf.split(tf.zeros([2, 10]), [3, -1], axis=1)
         >>> left.shape, right.shape
-        (TensorShape([2, 3]), TensorShape([2, 7]))"""
+        (TensorShape([2, 3]), TensorShape([2, 7]))
+
+    Source: tf.split."""
 def sqrt(x: Any, name: str | None = None) -> Tensor:
-    """Square root; NaN of negative numbers. f[*s] -> f[*s].
+    """Square root; NaN of negative numbers. f[*s] -> f[*s]. Source: tf.sqrt.
 
     Args:
         x: A tensor of floating or complex numbers.
@@ -1262,7 +1315,7 @@ def sqrt(x: Any, name: str | None = None) -> Tensor:
         >>> tf.sqrt([4.0, 0.25])
         <tf.Tensor: shape=(2,), dtype=float32, numpy=array([2. , 0.5], dtype=float32)>"""
 def square(x: Any, name: str | None = None) -> Tensor:
-    """x * x. t[*s] -> t[*s].
+    """x * x. t[*s] -> t[*s]. Source: tf.square.
 
     Args:
         x: A tensor of numbers.
@@ -1286,7 +1339,9 @@ def squeeze(input: TensorLike, axis: TensorLike | None = None, name: builtins.st
     Examples:
         >>> x = tf.zeros([1, 5, 1])
         >>> tf.squeeze(x).shape, tf.squeeze(x, axis=0).shape
-        (TensorShape([5]), TensorShape([5, 1]))"""
+        (TensorShape([5]), TensorShape([5, 1]))
+
+    Source: tf.squeeze."""
 def stack(values: TensorLike | Iterable[TensorLike], axis: TensorLike = 0, name: builtins.str | None = 'stack') -> Tensor:
     """values along a new axis. t[*s]... -> t[*r].
 
@@ -1305,9 +1360,11 @@ def stack(values: TensorLike | Iterable[TensorLike], axis: TensorLike = 0, name:
         array([[1, 2, 3],
                [4, 5, 6]], dtype=int32)>
         >>> tf.stack([x, y], axis=-1).shape
-        TensorShape([3, 2])"""
+        TensorShape([3, 2])
+
+    Source: tf.stack."""
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
-    """The input, through which no gradient flows. t[*s] -> t[*s].
+    """The input, through which no gradient flows. t[*s] -> t[*s]. Source: tf.stop_gradient.
 
     Args:
         input: A tensor, or what is made of several.
@@ -1323,13 +1380,13 @@ def strided_slice(input_: TensorLike, begin: TensorLike, end: TensorLike, stride
 
     begin_mask and end_mask: from or to the edge; ellipsis_mask: as many whole axes as there are; new_axis_mask: a new
     axis; shrink_axis_mask: the element at begin. Raises: InvalidArgumentError for a stride of 0, an index out of
-    bounds or numbers that do not fit."""
+    bounds or numbers that do not fit. Source: tf.strided_slice."""
 def subtract(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Difference x - y. t[*s], t[*s] -> t[*s], broadcasting."""
+    """Difference x - y. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.subtract."""
 def tan(x: Any, name: str | None = None) -> Tensor:
-    """Tangent of x, in radians. f[*s] -> f[*s]."""
+    """Tangent of x, in radians. f[*s] -> f[*s]. Source: tf.tan."""
 def tanh(x: Any, name: str | None = None) -> Tensor:
-    """Hyperbolic tangent. f[*s] -> f[*s]."""
+    """Hyperbolic tangent. f[*s] -> f[*s]. Source: tf.tanh."""
 def tensor_scatter_nd_add(tensor: TensorLike, indices: TensorLike, updates: TensorLike, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """tensor with each update added to the slice at its index vector. t[*s], i[*q, d], t[*q, *r] -> t[*s].
 
@@ -1371,13 +1428,15 @@ def tensordot(a: TensorLike, b: TensorLike, axes: TensorLike, name: builtins.str
         >>> tf.tensordot([1, 2, 3], [4, 5, 6], axes=1)
         <tf.Tensor: shape=(), dtype=int32, numpy=32>
         >>> tf.tensordot(tf.ones([2, 3, 4]), tf.ones([4, 3, 5]), axes=[[1, 2], [1, 0]]).shape
-        TensorShape([2, 5])"""
+        TensorShape([2, 5])
+
+    Source: tf.tensordot."""
 def tile(input: TensorLike, multiples: SizeLike, name: builtins.str | None = None) -> Tensor:
     """input repeated multiples[i] times along axis i. t[*s] -> t[*r].
 
-    Raises: InvalidArgumentError if there is not one number per axis, or a negative one."""
+    Raises: InvalidArgumentError if there is not one number per axis, or a negative one. Source: tf.tile."""
 def timestamp(name: builtins.str | None = None) -> Tensor:
-    """The seconds since 1970 began, whenever it runs. -> f64[]."""
+    """The seconds since 1970 began, whenever it runs. -> f64[]. Source: tf.timestamp."""
 def transpose(a: TensorLike, perm: TensorLike | None = None, conjugate: builtins.bool = False, name: builtins.str | None = 'transpose') -> Tensor:
     """a with its axes in the order `perm` (None: reversed), complex-conjugated if asked. t[*s] -> t[*permuted].
 
@@ -1397,35 +1456,39 @@ def transpose(a: TensorLike, perm: TensorLike | None = None, conjugate: builtins
                [3, 6]], dtype=int32)>
         >>> images = tf.zeros([8, 28, 32, 3])
         >>> tf.transpose(images, [0, 3, 1, 2]).shape
-        TensorShape([8, 3, 28, 32])"""
+        TensorShape([8, 3, 28, 32])
+
+    Source: tf.transpose."""
 def truediv(x: TensorLike | None, y: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Quotient as Python's `/`: integers of up to 16 bits divide as float32, wider ones as float64.
 
-    t[*s], t[*s] -> f[*s], broadcasting. Raises: TypeError if the dtypes differ or are no numbers."""
+    t[*s], t[*s] -> f[*s], broadcasting. Raises: TypeError if the dtypes differ or are no numbers. Source: tf.truediv."""
 def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Quotient rounded towards zero. t[*s], t[*s] -> t[*s], broadcasting.
 
-    Raises: InternalError for an integer y of 0."""
+    Raises: InternalError for an integer y of 0. Source: tf.truncatediv."""
 def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Remainder with the sign of x. t[*s], t[*s] -> t[*s], broadcasting.
 
-    Raises: InternalError for an integer y of 0."""
+    Raises: InternalError for an integer y of 0. Source: tf.truncatemod."""
 def tuple(tensors: Sequence[TensorLike | None], control_inputs: Sequence[Any] | None = None, name: builtins.str | None = None) -> builtins.list[Tensor]:
-    """The tensors of a list, None among them, as a list. t[*s]... -> [t[*s], ...]."""
+    """The tensors of a list, None among them, as a list. t[*s]... -> [t[*s], ...]. Source: tf.tuple."""
 def unique(x: TensorLike, out_idx: DTypeLike = ..., name: builtins.str | None = None) -> Unique:
     """The different elements in order of appearance, and where each element is among them. t[n] -> t[m], i[n].
 
-    Raises: InvalidArgumentError for other ranks."""
+    Raises: InvalidArgumentError for other ranks. Source: tf.unique."""
 def unique_with_counts(x: TensorLike, out_idx: DTypeLike = ..., name: builtins.str | None = None) -> UniqueWithCounts:
-    """`unique`, and how often each element occurs. t[n] -> t[m], i[n], i[m]."""
+    """`unique`, and how often each element occurs. t[n] -> t[m], i[n], i[m]. Source: tf.unique_with_counts."""
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
     """The index in a tensor of shape dims of each row-major position. i[*s], i[d] -> i[d, *s].
 
-    Raises: InvalidArgumentError for a position outside, sizes below 1, and more elements than the dtype counts."""
+    Raises: InvalidArgumentError for a position outside, sizes below 1, and more elements than the dtype counts.
+    Source: tf.unravel_index."""
 def unstack(value: TensorLike, num: TensorLike | None = None, axis: TensorLike = 0, name: builtins.str | None = 'unstack') -> builtins.list[Tensor]:
     """The slices of value along `axis`, without it. t[*s] -> list of t[*r].
 
-    Raises: ValueError if their number is neither known nor given; InvalidArgumentError if it is not `num`."""
+    Raises: ValueError if their number is neither known nor given; InvalidArgumentError if it is not `num`.
+    Source: tf.unstack."""
 def where(condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """x where condition holds, else y; without x and y: the indices where it holds.
 
@@ -1453,7 +1516,9 @@ def where(condition: TensorLike, x: TensorLike | None = None, y: TensorLike | No
 
         >>> safe = tf.where(x > 0, x, 1.0)
         >>> tf.where(x > 0, tf.sqrt(safe), 0.0)
-        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([0., 2., 3.], dtype=float32)>"""
+        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([0., 2., 3.], dtype=float32)>
+
+    Source: tf.where."""
 def zeros(shape: SizeLike, dtype: DTypeLike = ..., name: builtins.str | None = None, layout: builtins.object = None) -> Tensor:
     """Zeros of `shape` ("" for strings). -> dtype[*shape].
 
@@ -1470,7 +1535,9 @@ def zeros(shape: SizeLike, dtype: DTypeLike = ..., name: builtins.str | None = N
         <tf.Tensor: shape=(3,), dtype=int32, numpy=array([0, 0, 0], dtype=int32)>
         >>> x = tf.ones([2, 5])
         >>> tf.zeros(tf.shape(x)[:1])
-        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0., 0.], dtype=float32)>"""
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0., 0.], dtype=float32)>
+
+    Source: tf.zeros."""
 def zeros_like(input: TensorLike, dtype: DTypeLike | None = None, name: builtins.str | None = None, layout: TensorLike | None = None) -> Tensor:
     """Zeros of the shape of input. t[*s] -> t[*s] or dtype[*s].
 
@@ -1486,5 +1553,7 @@ def zeros_like(input: TensorLike, dtype: DTypeLike | None = None, name: builtins
         >>> tf.zeros_like([[1, 2], [3, 4]], tf.float32)
         <tf.Tensor: shape=(2, 2), dtype=float32, numpy=
         array([[0., 0.],
-               [0., 0.]], dtype=float32)>"""
+               [0., 0.]], dtype=float32)>
+
+    Source: tf.zeros_like."""
 def __dir__() -> list[str]: ...

@@ -32,6 +32,7 @@ class OpError(Exception):
     """The base of the errors raised while an op runs.
 
     `node_def` and `op` say which op of a graph failed (None in eager mode), `error_code` is TensorFlow's number.
+    Source: tf.errors.OpError.
     """
 
     def __init__(self, node_def: object, op: object, message: str, error_code: int = UNKNOWN, *args: Any) -> None:

@@ -13,7 +13,7 @@ import builtins
 def dct(input: TensorLike, type: builtins.int = 2, n: TensorLike | None = None, axis: builtins.int = -1, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
     """The discrete cosine transform of type 1 to 4 of the last axis, brought to n elements. f[*s, m] -> f[*s, n].
 
-    Raises: ValueError for another type, n or norm; NotImplementedError for another axis."""
+    Raises: ValueError for another type, n or norm; NotImplementedError for another axis. Source: tf.signal.dct."""
 def fft(input: TensorLike, name: builtins.str | None = None) -> Tensor:
     """The discrete Fourier transform over the last axis. c[*s] -> c[*s]. Raises: InvalidArgumentError for a lower rank.
 
@@ -27,24 +27,24 @@ def fft3d(input: TensorLike, name: builtins.str | None = None) -> Tensor:
 
     Source: tf.signal.fft3d."""
 def fftshift(x: TensorLike, axes: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
-    """x with frequency 0 in the middle of `axes` (all). t[*s] -> t[*s]."""
+    """x with frequency 0 in the middle of `axes` (all). t[*s] -> t[*s]. Source: tf.signal.fftshift."""
 def frame(signal: TensorLike, frame_length: TensorLike, frame_step: TensorLike, pad_end: builtins.bool = False, pad_value: TensorLike = 0, axis: TensorLike = -1, name: builtins.str | None = None) -> Tensor:
     """Frames of frame_length elements along `axis`, one each frame_step. t[*s, n, *r] -> t[*s, frames, length, *r].
 
     Raises: ValueError for arguments that are no scalars, or a signal of rank 0; InvalidArgumentError for a step that
-    is not positive or a negative length."""
+    is not positive or a negative length. Source: tf.signal.frame."""
 def hamming_window(window_length: TensorLike, periodic: TensorLike = True, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """One period of a cosine between 0.08 and 1. -> f[window_length].
 
-    Raises: ValueError for a dtype that is no float."""
+    Raises: ValueError for a dtype that is no float. Source: tf.signal.hamming_window."""
 def hann_window(window_length: TensorLike, periodic: TensorLike = True, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """One period of a cosine between 0 and 1. -> f[window_length].
 
-    Raises: ValueError for a dtype that is no float."""
+    Raises: ValueError for a dtype that is no float. Source: tf.signal.hann_window."""
 def idct(input: TensorLike, type: builtins.int = 2, n: TensorLike | None = None, axis: builtins.int = -1, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
     """The inverse of `dct` of the last axis, times 2 n unless norm is "ortho". f[*s, m] -> f[*s, n].
 
-    Raises: ValueError for another type, n or norm; NotImplementedError for another axis."""
+    Raises: ValueError for another type, n or norm; NotImplementedError for another axis. Source: tf.signal.idct."""
 def ifft(input: TensorLike, name: builtins.str | None = None) -> Tensor:
     """The inverse Fourier transform over the last axis. c[*s] -> c[*s]. Raises: InvalidArgumentError for a lower rank.
 
@@ -58,17 +58,21 @@ def ifft3d(input: TensorLike, name: builtins.str | None = None) -> Tensor:
 
     Source: tf.signal.ifft3d."""
 def ifftshift(x: TensorLike, axes: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
-    """x with frequency 0 moved from the middle of `axes` (all) to the front. t[*s] -> t[*s]."""
+    """x with frequency 0 moved from the middle of `axes` (all) to the front. t[*s] -> t[*s].
+
+    Source: tf.signal.ifftshift."""
 def inverse_mdct(mdcts: TensorLike, window_fn: Callable[..., Any] | None = ..., norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
     """The signal that modified cosine transforms of its frames came from. f[*s, frames, m] -> f[*s, (frames + 1) * m].
 
-    Raises: ValueError for a rank below 2."""
+    Raises: ValueError for a rank below 2. Source: tf.signal.inverse_mdct."""
 def inverse_stft(stfts: TensorLike, frame_length: TensorLike, frame_step: TensorLike, fft_length: TensorLike | None = None, window_fn: Callable[..., Any] | None = ..., name: builtins.str | None = None) -> Tensor:
     """The signal that frames' Fourier transforms came from, windowed and summed. c[*s, frames, k] -> f[*s, n].
 
-    Raises: ValueError for a rank below 2 or arguments that are no scalars."""
+    Raises: ValueError for a rank below 2 or arguments that are no scalars. Source: tf.signal.inverse_stft."""
 def inverse_stft_window_fn(frame_step: TensorLike, forward_window_fn: Callable[..., Any] = ..., name: builtins.str | None = None) -> Callable[[Any, Any], Any]:
-    """A function of (frame_length, dtype) that gives the window with which inverse_stft undoes stft."""
+    """A function of (frame_length, dtype) that gives the window with which inverse_stft undoes stft.
+
+    Source: tf.signal.inverse_stft_window_fn."""
 def irfft(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """The inverse Fourier transform that is real, from frequencies over the last axis that are not negative. c[*r] -> f[*s]. Raises: ValueError for a lower rank or another dtype, InvalidArgumentError for lengths that are not one for each axis or negative.
 
@@ -84,28 +88,29 @@ def irfft3d(input_tensor: TensorLike, fft_length: TensorLike | None = None, name
 def kaiser_bessel_derived_window(window_length: TensorLike, beta: TensorLike = 12.0, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """The window of `mdct` made of sums of Kaiser's: its halves' squares add up to 1. -> f[window_length // 2 * 2].
 
-    Raises: ValueError for a dtype that is no float."""
+    Raises: ValueError for a dtype that is no float. Source: tf.signal.kaiser_bessel_derived_window."""
 def kaiser_window(window_length: TensorLike, beta: TensorLike = 12.0, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Kaiser's window: I0(beta sqrt(1 - t**2)) over I0(beta), t from -1 to 1. -> f[window_length].
 
-    Raises: ValueError for a dtype that is no float."""
+    Raises: ValueError for a dtype that is no float. Source: tf.signal.kaiser_window."""
 def linear_to_mel_weight_matrix(num_mel_bins: builtins.int = 20, num_spectrogram_bins: TensorLike = 129, sample_rate: TensorLike = 8000, lower_edge_hertz: TensorLike = 125.0, upper_edge_hertz: TensorLike = 3800.0, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Triangles on the mel scale over linear frequencies, in hertz. -> f[num_spectrogram_bins, num_mel_bins].
 
-    Raises: ValueError for counts that are not positive and edges out of order."""
+    Raises: ValueError for counts that are not positive and edges out of order. Source:
+    tf.signal.linear_to_mel_weight_matrix."""
 def mdct(signals: TensorLike, frame_length: TensorLike, window_fn: Callable[..., Any] | None = ..., pad_end: builtins.bool = False, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
     """The modified cosine transforms of frames that overlap by half. f[*s, n] -> f[*s, frames, frame_length / 2].
 
-    Raises: ValueError for a frame_length that 4 does not divide."""
+    Raises: ValueError for a frame_length that 4 does not divide. Source: tf.signal.mdct."""
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: TensorLike, name: builtins.str | None = None) -> Tensor:
     """The cepstral coefficients of log-magnitude mel spectrograms. f[*s, bins] -> f[*s, bins].
 
-    Raises: ValueError for no bins."""
+    Raises: ValueError for no bins. Source: tf.signal.mfccs_from_log_mel_spectrograms."""
 def overlap_and_add(signal: TensorLike, frame_step: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Frames laid out frame_step apart and summed. t[*s, frames, length] -> t[*s, (frames - 1) * step + length].
 
     Raises: ValueError for a rank below 2 or a step that is no integer scalar; InvalidArgumentError for one that is not
-    positive."""
+    positive. Source: tf.signal.overlap_and_add."""
 def rfft(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """The Fourier transform of real numbers, brought to fft_length, without negative frequencies over the last axis. f[*s] -> c[*r]. Raises: ValueError for a lower rank or another dtype, InvalidArgumentError for lengths that are not one for each axis or negative.
 
@@ -122,8 +127,8 @@ def stft(signals: TensorLike, frame_length: TensorLike, frame_step: TensorLike, 
     """The Fourier transforms of a signal's frames. f[*s, n] -> c[*s, frames, fft_length // 2 + 1].
 
     fft_length is the power of 2 from frame_length on if it is not given.
-    Raises: ValueError for a signal of rank 0 or arguments that are no scalars."""
+    Raises: ValueError for a signal of rank 0 or arguments that are no scalars. Source: tf.signal.stft."""
 def vorbis_window(window_length: TensorLike, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """sin(pi / 2 sin(t)**2), t from 0 to pi: the window of the Vorbis codec. -> f[window_length].
 
-    Raises: ValueError for a dtype that is no float."""
+    Raises: ValueError for a dtype that is no float. Source: tf.signal.vorbis_window."""

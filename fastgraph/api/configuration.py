@@ -36,7 +36,7 @@ PACKAGES = (
 def get_memory_info(device: str) -> dict[str, int]:
     """Return {"current": bytes, "peak": bytes} of a device, of the CPU zeros: its memory is not counted.
 
-    Raises ValueError for a device that is not there.
+    Raises ValueError for a device that is not there. Source: tf.config.experimental.get_memory_info.
     """
     if ":" not in device:
         raise ValueError(
@@ -66,12 +66,12 @@ disable_mlir_bridge = enable_mlir_bridge
 
 
 def tensor_float_32_execution_enabled() -> bool:
-    """Return whether GPUs may compute products with 10 bits."""
+    """Return whether GPUs may compute products with 10 bits. Source: tf.config.experimental."""
     return _switches["tensor_float_32"]
 
 
 def enable_tensor_float_32_execution(enabled: bool) -> None:
-    """Say whether GPUs may compute products with 10 bits; the CPU never does."""
+    """Say whether GPUs may compute products with 10 bits; the CPU never does. Source: tf.config.experimental."""
     _switches["tensor_float_32"] = bool(enabled)
 
 
@@ -96,29 +96,32 @@ def set_device_policy(device_policy: str | None) -> None:
 
 
 def get_log_device_placement() -> bool:
-    """Return whether the devices of ops are logged."""
+    """Return whether the devices of ops are logged. Source: tf.debugging.get_log_device_placement."""
     return _switches["log_device_placement"]
 
 
 def set_log_device_placement(enabled: bool) -> None:
-    """Say whether the devices of ops are logged; there is one, which is logged now."""
+    """Say whether the devices of ops are logged; there is one, which is logged now. Source: tf.debugging."""
     _switches["log_device_placement"] = bool(enabled)
     if enabled:
         get_logger().info("All ops run on %s", CPU)
 
 
 def is_traceback_filtering_enabled() -> bool:
-    """Return whether tracebacks leave out the frames inside fastgraph."""
+    """Return whether tracebacks leave out the frames inside fastgraph. Source: tf.debugging."""
     return not op_errors.TRACEBACKS
 
 
 def enable_traceback_filtering() -> None:
-    """Leave out of tracebacks what happens inside fastgraph."""
+    """Leave out of tracebacks what happens inside fastgraph. Source: tf.debugging.enable_traceback_filtering."""
     op_errors.TRACEBACKS = False
 
 
 def disable_traceback_filtering() -> None:
-    """Show what happens inside fastgraph in tracebacks, and the Python exceptions behind errors of ops."""
+    """Show what happens inside fastgraph in tracebacks, and the Python exceptions behind errors of ops.
+
+    Source: tf.debugging.disable_traceback_filtering.
+    """
     op_errors.TRACEBACKS = True
 
 
@@ -129,7 +132,7 @@ def enable_op_determinism() -> None:
     """Let every call wait for its kernels, so that the same program gives the same bits in every run.
 
     Within one tier results do not depend on threads anyway; what this rules out is that some calls run in the first
-    tier.
+    tier. Source: tf.config.experimental.enable_op_determinism.
     """
     flags.set_flag("tier", "last")
 
@@ -166,7 +169,7 @@ set_intra_op_parallelism_threads = set_inter_op_parallelism_threads
 
 
 def get_build_info() -> dict[str, Any]:
-    """Return how this fastgraph was built."""
+    """Return how this fastgraph was built. Source: tf.sysconfig.get_build_info."""
     return {
         "is_cuda_build": False,
         "is_rocm_build": False,

@@ -70,12 +70,12 @@ def async_wait() -> None:
 
 @contextmanager
 def async_scope() -> Iterator[None]:
-    """Enter a context like none: ops are complete when their calls return."""
+    """Enter a context like none: ops are complete when their calls return. Source: tf.experimental.async_scope."""
     yield
 
 
 def async_clear_error() -> None:
-    """Do nothing: no error waits to be raised."""
+    """Do nothing: no error waits to be raised. Source: tf.experimental.async_clear_error."""
 
 
 @contextmanager

@@ -54,6 +54,7 @@ def set_experimental_options(options: Mapping[str, Any]) -> None:
     `disable_meta_optimizer=True` all of them; `debug_stripper=True` leaves out assertions, prints and checks of
     numbers. TensorFlow's other options are taken and change nothing. None leaves an option as it is at first. Raises
     TypeError for what is no mapping, and for a value that is not a bool; an unknown name is a warning.
+    Source: tf.config.optimizer.set_experimental_options.
     """
     if not isinstance(options, Mapping):
         raise TypeError(f"`options` must be a dictionary from names of optimizers to bools. Received: {options!r}")
@@ -78,18 +79,24 @@ def set_experimental_options(options: Mapping[str, Any]) -> None:
 
 
 def get_experimental_options() -> dict[str, Any]:
-    """Return the options that are set, and the two that TensorFlow always names."""
+    """Return the options that are set, and the two that TensorFlow always names.
+
+    Source: tf.config.optimizer.get_experimental_options.
+    """
     return dict(_options)
 
 
 def set_jit(enabled: bool | str) -> None:
-    """Take note whether graphs should be compiled. Here they always are, so nothing changes."""
+    """Take note whether graphs should be compiled. Here they always are, so nothing changes.
+
+    Source: tf.config.optimizer.set_jit.
+    """
     global _jit
     _jit = "autoclustering" if enabled is True or enabled == "autoclustering" else ""
 
 
 def get_jit() -> str:
-    """Return "autoclustering" after `set_jit(True)`, else an empty text."""
+    """Return "autoclustering" after `set_jit(True)`, else an empty text. Source: tf.config.optimizer.get_jit."""
     return _jit
 
 

@@ -17,7 +17,7 @@ from fastgraph.core.tape.indexed_slices import IndexedSlices
 
 
 class SparseTensorValue(NamedTuple):
-    """indices[n, rank], values[n], dense_shape[rank]."""
+    """indices[n, rank], values[n], dense_shape[rank]. Source: tf.compat.v1.SparseTensorValue."""
 
     indices: Any
     values: Any
@@ -33,7 +33,7 @@ class IndexedSlicesValue(NamedTuple):
 
 
 class RaggedTensorValue:
-    """Rows of different lengths as arrays."""
+    """Rows of different lengths as arrays. Source: tf.compat.v1.ragged.RaggedTensorValue."""
 
     def __init__(self, values: Any, row_splits: TensorLike) -> None:
         splits = np.asarray(row_splits)

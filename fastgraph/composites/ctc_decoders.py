@@ -187,7 +187,7 @@ def ctc_greedy_decoder(
 
     f[t, b, classes], i32[b]. merge_repeated: equal labels that follow each other are one. blank_index: the class that
     is none (None: the last; below 0: from the end). Raises: FailedPreconditionError for lengths beyond the frames,
-    InvalidArgumentError for no frames and a blank that is no class.
+    InvalidArgumentError for no frames and a blank that is no class. Source: tf.nn.ctc_greedy_decoder.
     """
     x, lengths = _given(inputs, sequence_length)
     classes = x.shape[-1] if x.shape.rank else None
@@ -206,6 +206,7 @@ def ctc_beam_search_decoder(
 
     f[t, b, classes], i32[b]; the last class is the blank. Raises: FailedPreconditionError for lengths beyond the
     frames, InvalidArgumentError for no frames and more paths than the beam is wide.
+    Source: tf.nn.ctc_beam_search_decoder.
     """
     x, lengths = _given(inputs, sequence_length)
     width, count = whole(beam_width, "beam_width", 32), whole(top_paths, "top_paths", 32)

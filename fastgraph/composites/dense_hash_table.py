@@ -53,7 +53,7 @@ def in_buckets(keys: Array, values: Array, empty: Array) -> list[Array]:
 class DenseHashTable(MutableHashTable):
     """A table that changes, with a key that no entry has and one that stands for removed ones.
 
-    Raises: InvalidArgumentError where one of these keys is used.
+    Source: tf.lookup.experimental.DenseHashTable. Raises: InvalidArgumentError where one of these keys is used.
     """
 
     def __init__(

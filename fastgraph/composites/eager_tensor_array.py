@@ -33,7 +33,7 @@ class _Cleared:
 
 
 class TensorArray:
-    """A list of tensors of one dtype.
+    """A list of tensors of one dtype. Source: tf.TensorArray.
 
     dtype: of all entries. size: how many there are; dynamic_size: whether a write beyond them makes more.
     clear_after_read: whether an entry can be read once only (True). element_shape: what entries must be compatible

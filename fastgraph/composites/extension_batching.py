@@ -43,7 +43,10 @@ def is_batchable(spec: object) -> bool:
 
 
 class ExtensionTypeBatchEncoder:
-    """Batching of objects of an extension type, as its `__batch_encoder__`: the parts that are batched."""
+    """Batching of objects of an extension type, as its `__batch_encoder__`: the parts that are batched.
+
+    Source: tf.experimental.ExtensionTypeBatchEncoder.
+    """
 
     def batch(self, spec: Any, batch_size: int | None) -> Any:
         """Return the spec of `batch_size` objects: each tensor, and each TensorShape, with an axis more."""
@@ -122,7 +125,10 @@ class BatchableExtensionTypeSpec(ExtensionTypeSpec):
 
 
 class BatchableExtensionType(ExtensionType):
-    """An ExtensionType whose objects tf.data and map_fn put together and take apart, as `__batch_encoder__` says."""
+    """An ExtensionType whose objects tf.data and map_fn put together and take apart, as `__batch_encoder__` says.
+
+    Source: tf.experimental.BatchableExtensionType.
+    """
 
     _fg_of_the_house = True
     __batch_encoder__: ClassVar[Any] = ExtensionTypeBatchEncoder()

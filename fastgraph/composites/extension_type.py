@@ -211,7 +211,7 @@ def _register(name: str, spec: Any) -> None:
 
 
 class ExtensionTypeSpec(_Fields, TypeSpec):
-    """Knowledge of an extension type's objects: `cls.Spec` is one."""
+    """Knowledge of an extension type's objects: `cls.Spec` is one. Source: tf.experimental.ExtensionTypeSpec."""
 
     value_type: Any = None
 
@@ -299,6 +299,8 @@ class ExtensionType(_Fields, CompositeTensor, metaclass=ExtensionTypeMeta):
         >>> fill = tf.function(lambda m: tf.where(m.mask, m.values, -1.0))
         >>> fill(Masked([1.0, 2.0], [True, False])).numpy()
         array([ 1., -1.], dtype=float32)
+
+    Source: tf.experimental.ExtensionType.
     """
 
     _fg_of_the_house = True
@@ -369,5 +371,5 @@ def _spec_of(value: Any) -> Any:
 
 
 def as_dict(value: ExtensionType) -> dict[str, Any]:
-    """Return {name: value} of the fields of an object; nested objects stay."""
+    """Return {name: value} of the fields of an object; nested objects stay. Source: tf.experimental.extension_type."""
     return {name: getattr(value, name) for name in value._fg_names()}

@@ -44,7 +44,7 @@ _numbers = itertools.count()
 
 
 class TextFileIndex:
-    """The part of a line that is meant: all of it, or its number."""
+    """The part of a line that is meant: all of it, or its number. Source: tf.lookup.TextFileIndex."""
 
     WHOLE_LINE = -2
     LINE_NUMBER = -1
@@ -72,7 +72,7 @@ class TableInitializer(_OfDtypes):
 
 
 class KeyValueTensorInitializer(TableInitializer):
-    """Keys and values from two tensors of one shape, k[n] and v[n].
+    """Keys and values from two tensors of one shape, k[n] and v[n]. Source: tf.lookup.KeyValueTensorInitializer.
 
     Raises: ValueError in a Function for tensors that only its run knows.
     """
@@ -99,7 +99,7 @@ class KeyValueTensorInitializer(TableInitializer):
 
 
 class TextFileInitializer(TableInitializer):
-    """Keys and values from the lines of a text file.
+    """Keys and values from the lines of a text file. Source: tf.lookup.TextFileInitializer.
 
     key_index, value_index: `TextFileIndex`, or which column between delimiters. Raises: ValueError for indices and
     dtypes that do not go together; when the table is made, InvalidArgumentError for lines that do not fit.
@@ -248,7 +248,7 @@ class _Entries(LookupInterface):
 
 
 class StaticHashTable(_Entries):
-    """A table that an initializer fills once.
+    """A table that an initializer fills once. Source: tf.lookup.StaticHashTable.
 
     Raises: TypeError for keys of another dtype.
     """
@@ -297,7 +297,7 @@ class StaticHashTable(_Entries):
 
 
 class StaticVocabularyTable(LookupInterface):
-    """Keys to numbers; keys that are not in the table get one of some buckets.
+    """Keys to numbers; keys that are not in the table get one of some buckets. Source: tf.lookup.StaticVocabularyTable.
 
     Raises: ValueError for less than one bucket, TypeError for dtypes of keys and values that do not fit.
     """
@@ -339,7 +339,7 @@ class StaticVocabularyTable(LookupInterface):
 
 
 class MutableHashTable(_Entries):
-    """A table that changes.
+    """A table that changes. Source: tf.lookup.experimental.MutableHashTable.
 
     default_value: v[*t], what keys get that are not there, and the shape of values.
     """

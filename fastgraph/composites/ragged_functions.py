@@ -43,7 +43,7 @@ def constant(
     """A RaggedTensor of nested lists; without ragged dimensions a Tensor.
 
     ragged_rank: how many dimensions after the first are ragged, by default all that inner_shape leaves.
-    Raises: ValueError for lists of other depths than these.
+    Raises: ValueError for lists of other depths than these. Source: tf.ragged.constant.
     """
     splits_dtype = as_dtype(row_splits_dtype)
     if splits_dtype not in (int32, int64):
@@ -124,7 +124,8 @@ def range(
 ) -> RaggedTensor:
     """Row i: starts[i], starts[i] + deltas[i], ... up to limits[i].
 
-    Raises: InvalidArgumentError for a delta of 0, ends that are NaN or infinite, or other numbers of them.
+    Raises: InvalidArgumentError for a delta of 0, ends that are NaN or infinite, or other numbers of them. Source:
+    tf.ragged.range.
     """
     if limits is None:
         starts, limits = 0, starts
@@ -159,6 +160,7 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Ragged
     """op of the innermost values of the RaggedTensors among the arguments (or in them), in their rows.
 
     Raises: ValueError if op gives another number of values; InvalidArgumentError if rows differ.
+    Source: tf.ragged.map_flat_values.
     """
     ragged = [x for x in flatten((args, kwargs)) if isinstance(x, RaggedTensor)]
     if not ragged:
@@ -182,7 +184,9 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Ragged
 
 
 def stack(values: TensorLike, axis: int = 0, name: str | None = None) -> RaggedTensor | Any:
-    """Tensors or RaggedTensors of one rank along a new axis, rows of any lengths. Raises: ValueError without any."""
+    """Tensors or RaggedTensors of one rank along a new axis, rows of any lengths. Raises: ValueError without any.
+    Source: tf.ragged.stack.
+    """
     if not isinstance(values, (list, tuple)):
         values = [values]
     if not values:
@@ -209,7 +213,7 @@ def _of_one_rank(tensors: list[Any]) -> None:
 
 def boolean_mask(data: TensorLike, mask: TensorLike, name: str | None = None) -> Any:
     """The elements of data for which mask holds, in their rows. Raises: ValueError for a scalar mask;
-    InvalidArgumentError if rows differ.
+    InvalidArgumentError if rows differ. Source: tf.ragged.boolean_mask.
     """
     return boolean_mask_ragged(data, mask)
 
@@ -245,7 +249,7 @@ def stack_dynamic_partitions(
     """Row i: the elements of data whose partition is i.
 
     Raises: InvalidArgumentError for a partition out of range; ValueError for shapes that do not fit, or partitions of
-    unknown rank.
+    unknown rank. Source: tf.ragged.stack_dynamic_partitions.
     """
     data = data if isinstance(data, RaggedTensor) else as_tensor(data)
     as_tensor(num_partitions).shape.assert_has_rank(0)

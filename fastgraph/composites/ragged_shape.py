@@ -27,7 +27,7 @@ from fastgraph.ops.movement import reshape, shape
 
 
 class DynamicRaggedShape(BatchableExtensionType):
-    """The lengths of a RaggedTensor's axes, as tensors of one dtype.
+    """The lengths of a RaggedTensor's axes, as tensors of one dtype. Source: tf.experimental.DynamicRaggedShape.
 
     row_partitions: a RowPartition for each axis of rows; inner_shape: the extents i[n] of the values, all rows as one.
     Raises: ValueError where a partition's values are not the next one's rows.

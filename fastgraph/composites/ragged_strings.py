@@ -31,7 +31,7 @@ from fastgraph.ops.strings import string_split_p, string_split_v2_p
 def bytes_split(input: TensorLike, name: str | None = None) -> RaggedTensor | Any:
     """The bytes of each string, a string each. string[*s] -> string[*s, None], ragged where s is not empty.
 
-    Raises: ValueError for an unknown rank.
+    Raises: ValueError for an unknown rank. Source: tf.strings.bytes_split.
     """
     with name_scope(name or "StringsByteSplit"):
         return _split(input, lambda words: string_split_p(words, "", skip_empty=False))
@@ -41,7 +41,7 @@ def split(input: TensorLike, sep: str | None = None, maxsplit: int = -1, name: s
     """The parts of each string between separators. string[*s] -> string[*s, None], ragged where s is not empty.
 
     sep: a string; None or "": white space, however much. maxsplit: after so many separators the rest stays whole (-1:
-    never). Of unknown rank: a vector.
+    never). Of unknown rank: a vector. Source: tf.strings.split.
     """
     most = whole(maxsplit, "maxsplit", 64)
     with name_scope(name or "StringSplit"):
@@ -75,7 +75,7 @@ def unicode_split(
     """The characters of each string, a string each. string[*s] -> string[*s, None], ragged where s is not empty.
 
     errors: "replace" what is no text by `replacement_char`, "ignore" it, or "strict". Raises: ValueError for an unknown
-    rank; InvalidArgumentError for what is no text, if strict.
+    rank; InvalidArgumentError for what is no text, if strict. Source: tf.strings.unicode_split.
     """
     if input_encoding != "UTF-8" or errors != "replace" or replacement_char != 0xFFFD:
         return unicode_split_with_offsets(input, input_encoding, errors, replacement_char, name or "UnicodeSplit")[0]
@@ -111,7 +111,7 @@ def ngrams(
 
     ngram_width: how many, or several such numbers. pad_values: what stands before and after, once for each neighbour
     but one (padding_width: at most). preserve_short_sequences: a row that is too short gives all of it.
-    Raises: TypeError, ValueError for widths that are none and paddings that do not fit.
+    Raises: TypeError, ValueError for widths that are none and paddings that do not fit. Source: tf.strings.ngrams.
     """
     widths = [
         whole(n, "ngram_width", 32) for n in (ngram_width if isinstance(ngram_width, list | tuple) else [ngram_width])

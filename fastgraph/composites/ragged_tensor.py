@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class RaggedTensor(RaggedOperators, CompositeTensor):
-    """Row i is values[row_splits[i] : row_splits[i + 1]]; the values may themselves be ragged.
+    """Row i is values[row_splits[i] : row_splits[i + 1]]; the values may themselves be ragged. Source: tf.RaggedTensor.
 
     Made by RaggedTensor.from_row_splits and its like, or by ragged.constant.
     """
@@ -61,7 +61,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         cls, values: Any, row_splits: TensorLike, name: str | None = None, validate: bool = True
     ) -> RaggedTensor:
         """Rows that begin and end where row_splits i[n + 1] says. Raises: InvalidArgumentError unless it rises from 0
-        to the number of values.
+        to the number of values. Source: tf.RaggedTensor.from_row_splits.
         """
         values, splits = _parts(values, row_splits, "row_splits")
         if splits.shape[0] == 0:
@@ -77,7 +77,9 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
     def from_row_lengths(
         cls, values: Any, row_lengths: Any, name: str | None = None, validate: bool = True
     ) -> RaggedTensor:
-        """Rows of the lengths i[n]. Raises: InvalidArgumentError unless they make up all values."""
+        """Rows of the lengths i[n]. Raises: InvalidArgumentError unless they make up all values.
+        Source: tf.RaggedTensor.from_row_lengths.
+        """
         values, lengths = _parts(values, row_lengths, "row_lengths")
         if validate:
             assert_non_negative(lengths, message="Arguments to from_row_lengths do not form a valid RowPartition.")
@@ -91,7 +93,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         cls, values: Any, value_rowids: Any, nrows: Any = None, name: str | None = None, validate: bool = True
     ) -> RaggedTensor:
         """Rows of the values whose row's number i[n], which never falls, is theirs. Raises: ValueError for another
-        number of them or of rows.
+        number of them or of rows. Source: tf.RaggedTensor.from_value_rowids.
         """
         values, ids = _parts(values, value_rowids, "value_rowids")
         n_values = values.shape[0]
@@ -114,7 +116,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
     def from_row_starts(
         cls, values: Any, row_starts: Any, name: str | None = None, validate: bool = True
     ) -> RaggedTensor:
-        """Rows that begin where row_starts i[n] says."""
+        """Rows that begin where row_starts i[n] says. Source: tf.RaggedTensor.from_row_starts."""
         values, starts = _parts(values, row_starts, "row_starts")
         if validate:
             what = "Arguments to from_row_starts do not form a valid RaggedTensor"
@@ -125,7 +127,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
     def from_row_limits(
         cls, values: object, row_limits: object, name: str | None = None, validate: bool = True
     ) -> RaggedTensor:
-        """Rows that end where row_limits i[n] says."""
+        """Rows that end where row_limits i[n] says. Source: tf.RaggedTensor.from_row_limits."""
         values, limits = _parts(values, row_limits, "row_limits")
         return cls.from_row_splits(values, concat([zeros([1], limits.dtype), limits], 0), validate=validate)
 
@@ -133,7 +135,9 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
     def from_uniform_row_length(
         cls, values: Any, uniform_row_length: Any, nrows: object = None, validate: bool = True, name: str | None = None
     ) -> RaggedTensor:
-        """Rows that are all of one length. Raises: ValueError unless they make up all values."""
+        """Rows that are all of one length. Raises: ValueError unless they make up all values.
+        Source: tf.RaggedTensor.from_uniform_row_length.
+        """
         values = as_values(values)
         dtype = common_dtype(splits_dtype(values), uniform_row_length=uniform_row_length, nrows=nrows)
         _check_splits_dtype(values, dtype)
@@ -198,7 +202,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
     ) -> RaggedTensor:
         """A dense tensor's rows, cut to `lengths` or without `padding` at their ends.
 
-        Raises: ValueError for both, or too small a rank.
+        Raises: ValueError for both, or too small a rank. Source: tf.RaggedTensor.from_tensor.
         """
         from fastgraph.composites.ragged_ops import from_dense
 
@@ -209,7 +213,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         cls, st_input: object, name: str | None = None, row_splits_dtype: DTypeLike = int64
     ) -> RaggedTensor:
         """The rows of a SparseTensor of rank 2 whose values stand at the rows' beginnings, without gaps. Raises:
-        InvalidArgumentError if they do not.
+        InvalidArgumentError if they do not. Source: tf.RaggedTensor.from_sparse.
         """
         from fastgraph.composites.ragged_ops import from_sparse
 
@@ -448,7 +452,7 @@ RaggedTensor.__fg_builtins__ = {len: _length}  # type: ignore[attr-defined]
 
 
 class RaggedTensorSpec(TypeSpec):
-    """The type of a RaggedTensor: shape, dtype, ragged rank."""
+    """The type of a RaggedTensor: shape, dtype, ragged rank. Source: tf.RaggedTensorSpec."""
 
     __slots__ = ("_dtype", "_ragged_rank", "_row_splits_dtype", "_shape")
     _parts_in_list = True

@@ -48,7 +48,7 @@ def approx_top_k(
     input: TensorLike, k: int, reduction_dimension: int = -1, recall_target: float = 0.95, is_max_k: bool = True,
     reduction_input_size_override: int = -1, aggregate_to_topk: bool = True, name: str | None = None,
 ) -> ApproxTopK:  # fmt: skip
-    """Return math.approx_max_k, or approx_min_k. f[*s] -> f[*r], i32[*r]."""
+    """Return math.approx_max_k, or approx_min_k. f[*s] -> f[*r], i32[*r]. Source: tf.approx_top_k."""
     op = approx_max_k if is_max_k else approx_min_k
     return op(input, k, reduction_dimension, recall_target, reduction_input_size_override, aggregate_to_topk, name)
 
@@ -58,7 +58,7 @@ def conv(
     data_format: str = "CHANNELS_LAST", dilations: Sequence[int] = (), batch_dims: int = 1, groups: int = 1,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """Return the correlation over two or three spatial axes, after `batch_dims` axes of a batch.
+    """Return the correlation over two or three spatial axes, after `batch_dims` axes of a batch. Source: tf.conv.
 
     f[*batch, *spatial, c], f[*size, c, d] -> f[*batch, *places, d]. strides, dilations, explicit_paddings (pairs): of
     all axes. groups: those that the channels say. Raises: InvalidArgumentError for other ranks and words.
@@ -84,7 +84,7 @@ def conv(
 
 
 def guarantee_const(input: TensorLike, name: str | None = None) -> Tensor:
-    """Return the input; nothing asks for the promise. t[*s] -> t[*s]."""
+    """Return the input; nothing asks for the promise. t[*s] -> t[*s]. Source: tf.guarantee_const."""
     return identity(input, name=name)
 
 
@@ -94,7 +94,7 @@ def ragged_fill_empty_rows(
     """Return rows by their numbers, with default_value in each that was empty. i64[n], t[n], i64[], t[] -> see above.
 
     Results: i64[m], t[m], bool[nrows], and where each value went: i64[n]. Raises: InvalidArgumentError for a row out of
-    range, or a default_value that is no scalar.
+    range, or a default_value that is no scalar. Source: tf.ragged_fill_empty_rows.
     """
     rows, given, n = as_tensor(value_rowids, int64), as_tensor(values), as_tensor(nrows, int64)
     default = as_tensor(default_value, given.dtype)

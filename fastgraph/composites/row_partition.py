@@ -20,7 +20,7 @@ from fastgraph.ops.reduction import reduce_sum
 
 
 class RowPartition(ExtensionType):
-    """A vector of values cut into rows. Made by `from_row_splits` and its like.
+    """A vector of values cut into rows. Made by `from_row_splits` and its like. Source: tf.experimental.RowPartition.
 
     Raises: ValueError when it is called itself.
     """

@@ -44,7 +44,7 @@ def bincount(
     """Count each number of `values`, or sum its weights; with axis -1 row by row.
 
     i[*s] -> SparseTensor [n] or [rows, n], n as `maxlength`, else `minlength` and the greatest number say.
-    Raises: InvalidArgumentError for negative numbers; ValueError for another axis.
+    Raises: InvalidArgumentError for negative numbers; ValueError for another axis. Source: tf.sparse.bincount.
     """
     if axis not in (None, 0, -1):
         raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
@@ -143,7 +143,7 @@ def embedding_lookup_sparse(
     """The rows of params that each row of sp_ids names, combined by "sum", "mean" (the default) or "sqrtn".
 
     f[n, *r], ids [rows, _] -> f[rows up to the last with ids, *r]. sp_weights: one per id, or None.
-    Raises: ValueError for another combiner.
+    Raises: ValueError for another combiner. Source: tf.nn.embedding_lookup_sparse.
     """
     combiner = "mean" if combiner is None else combiner
     if combiner not in _COMBINERS:
@@ -186,7 +186,7 @@ def safe_embedding_lookup_sparse(
     """embedding_lookup_sparse, but rows without ids get the row default_id, or zeros; invalid ids do not count.
 
     Ids below 0 are invalid, and unless the combiner is "sum" those of weights not above 0. f[n, *r], ids [*s, _] ->
-    f[*s, *r]. Raises: ValueError without embedding_weights.
+    f[*s, *r]. Raises: ValueError without embedding_weights. Source: tf.nn.safe_embedding_lookup_sparse.
     """
     if embedding_weights is None or (isinstance(embedding_weights, (list, tuple)) and not embedding_weights):
         raise ValueError(f"Missing embedding_weights {embedding_weights}.")

@@ -72,7 +72,7 @@ def add(a: TensorLike, b: TensorLike, threshold: TensorLike = 0) -> SparseTensor
     """The sum of two SparseTensors, sparse, without sums below `threshold` in size; of one and a dense tensor, dense.
 
     What one of the two alone holds stays, however small, as TensorFlow's kernel has it.
-    Raises: InvalidArgumentError if the shapes differ; TypeError if neither is sparse.
+    Raises: InvalidArgumentError if the shapes differ; TypeError if neither is sparse. Source: tf.sparse.add.
     """
     if not any(isinstance(one, (SparseTensor, tuple)) for one in (a, b)):
         raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
@@ -108,7 +108,7 @@ def _add_dense(sparse: SparseTensor, dense: TensorLike) -> Any:
 
 
 def maximum(sp_a: SparseLike, sp_b: SparseLike, name: str | None = None) -> SparseTensor:
-    """The greater of each two elements, where one of the two SparseTensors has one.
+    """The greater of each two elements, where one of the two SparseTensors has one. Source: tf.sparse.maximum.
 
     Raises: InvalidArgumentError if the shapes differ.
     """
@@ -116,7 +116,7 @@ def maximum(sp_a: SparseLike, sp_b: SparseLike, name: str | None = None) -> Spar
 
 
 def minimum(sp_a: SparseLike, sp_b: SparseLike, name: str | None = None) -> SparseTensor:
-    """The lesser of each two elements, where one of the two SparseTensors has one.
+    """The lesser of each two elements, where one of the two SparseTensors has one. Source: tf.sparse.minimum.
 
     Raises: InvalidArgumentError if the shapes differ.
     """
@@ -178,7 +178,7 @@ def reduce_sum(
 ) -> Tensor | Any:
     """Sum of the elements along `axis` (None: all), dense or sparse.
 
-    Raises: InvalidArgumentError for an axis out of range.
+    Raises: InvalidArgumentError for an axis out of range. Source: tf.sparse.reduce_sum.
     """
     return _reduce(sp_input, axis, keepdims, output_is_sparse, unsorted_segment_sum)
 
@@ -192,7 +192,7 @@ def reduce_max(
 ) -> Tensor | Any:
     """Greatest of the values along `axis` (None: all), dense, with 0 where there is none, or sparse.
 
-    Raises: InvalidArgumentError for an axis out of range.
+    Raises: InvalidArgumentError for an axis out of range. Source: tf.sparse.reduce_max.
     """
     return _reduce(sp_input, axis, keepdims, output_is_sparse, unsorted_segment_max)
 
@@ -243,7 +243,7 @@ def _reduce(
 
 
 def softmax(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
-    """Softmax along the last axis over the values there are. f -> f.
+    """Softmax along the last axis over the values there are. f -> f. Source: tf.sparse.softmax.
 
     Raises: InvalidArgumentError for fewer than two axes, or values that are not floating.
     """
@@ -271,6 +271,7 @@ def sparse_dense_matmul(
     """The matrix product of a SparseTensor and a dense matrix (or the other way round), either of them adjoint first.
 
     t[m, k], t[k, n] -> t[m, n]. Raises: InvalidArgumentError for shapes that do not fit or indices out of range.
+    Source: tf.sparse.sparse_dense_matmul.
     """
     if isinstance(b, SparseTensor):  # the adjoint of the product of the adjoints
         return _adjoint(sparse_dense_matmul(b, sp_a, not adjoint_b, not adjoint_a))
@@ -323,7 +324,7 @@ def sampled_addmm(
     """(indices, beta * values + alpha * (mat1 @ mat2)[indices], dense_shape), matrix by matrix.
 
     indices: i[*b, n, 2]; values: t[*b, n]; dense_shape: i[2], of one product; mat1: t[*b, r, k]; mat2: t[*b, k, c].
-    Raises: ValueError for another dense_shape.
+    Raises: ValueError for another dense_shape. Source: tf.sparse.sampled_addmm.
     """
     indices, dense_shape = as_tensor(indices), convert_to_tensor(dense_shape, int32)
     values, mat1, mat2 = (convert_to_tensor(each, output_type) for each in (values, mat1, mat2))
@@ -356,7 +357,7 @@ def segment_sum(
 ) -> Tensor:
     """Sums of the rows of data that `indices` names, by segment. t[n, *s], i[m], i[m] -> t[k, *s].
 
-    Raises: InvalidArgumentError for an index or a segment out of range, or out of order.
+    Raises: InvalidArgumentError for an index or a segment out of range, or out of order. Source: tf.sparse.segment_sum.
     """
     return _by_segment(data, indices, segment_ids, num_segments, sum_by_segment, unsorted_segment_sum)
 
@@ -369,7 +370,7 @@ def segment_mean(
     name: str | None = None,
     sparse_gradient: bool = False,
 ) -> Tensor:
-    """Means of the rows of data that `indices` names, by segment; as segment_sum."""
+    """Means of the rows of data that `indices` names, by segment; as segment_sum. Source: tf.sparse.segment_mean."""
     return _by_segment(data, indices, segment_ids, num_segments, mean_by_segment, unsorted_segment_mean)
 
 
@@ -381,7 +382,7 @@ def segment_sqrt_n(
     name: str | None = None,
     sparse_gradient: bool = False,
 ) -> Tensor:
-    """Sums over the root of the number of rows, by segment; as segment_sum."""
+    """Sums over the root of the number of rows, by segment; as segment_sum. Source: tf.sparse.segment_sqrt_n."""
 
     def over_root(rows: Any, ids: Tensor) -> Any:
         counts = sum_by_segment(ones_like(ids, rows.dtype), ids)

@@ -86,7 +86,7 @@ def groups_of_equal(rows: Tensor) -> tuple[Any, Any]:
 
 
 def reorder(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
-    """The SparseTensor with its indices in row-major order."""
+    """The SparseTensor with its indices in row-major order. Source: tf.sparse.reorder."""
     sp = as_sparse(sp_input)
     if sp.shape.rank is None:
         return late_like(reorder, sp)
@@ -98,7 +98,7 @@ def reorder(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
 
 
 def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
-    """The elements of a dense tensor that are not zero (not empty, not False)."""
+    """The elements of a dense tensor that are not zero (not empty, not False). Source: tf.sparse.from_dense."""
     tensor = as_tensor(tensor)
     if tensor.shape.rank == 0:
         raise invalid("WhereOp : Unhandled input dimensions: 0")
@@ -119,6 +119,7 @@ def to_dense(
     """The dense tensor: the values where the indices say, `default_value` elsewhere. t[*dense_shape].
 
     Raises: InvalidArgumentError for indices out of range and, with `validate_indices`, out of order or repeated.
+    Source: tf.sparse.to_dense.
     """
     sp = as_sparse(sp_input)
     default = zero_of(sp.dtype) if default_value is None else as_tensor(default_value, sp.dtype)
@@ -137,7 +138,7 @@ def fitted(tensor: Tensor, known: TensorShape) -> Any:
 def to_indicator(sp_input: SparseLike, vocab_size: TensorLike, name: str | None = None) -> Tensor:
     """True at those of vocab_size numbers that the last axis of sp_input holds as values. bool[*s, vocab_size].
 
-    Raises: InvalidArgumentError for a number out of range.
+    Raises: InvalidArgumentError for a number out of range. Source: tf.sparse.to_indicator.
     """
     sp = as_sparse(sp_input)
     rank = sp.shape.rank
@@ -154,7 +155,7 @@ def to_indicator(sp_input: SparseLike, vocab_size: TensorLike, name: str | None 
 def eye(
     num_rows: TensorLike, num_columns: TensorLike | None = None, dtype: DTypeLike = float32, name: str | None = None
 ) -> SparseTensor:
-    """The matrix with ones on its diagonal. Raises: TypeError for sizes that are no integers."""
+    """The matrix with ones on its diagonal. Raises: TypeError for sizes that are no integers. Source: tf.sparse.eye."""
     sizes = {"num_rows": num_rows, "num_columns": num_rows if num_columns is None else num_columns}
     tensors = []
     for label, size in sizes.items():
@@ -173,7 +174,7 @@ def eye(
 def reset_shape(sp_input: SparseLike, new_shape: SizeLike = None) -> SparseTensor:
     """The SparseTensor with a larger dense shape, or with the smallest that holds its values.
 
-    Raises: ValueError if new_shape is smaller.
+    Raises: ValueError if new_shape is smaller. Source: tf.sparse.reset_shape.
     """
     sp = as_sparse(sp_input)
     if new_shape is None:
@@ -199,7 +200,7 @@ def reset_shape(sp_input: SparseLike, new_shape: SizeLike = None) -> SparseTenso
 def reshape(sp_input: SparseLike, shape: SizeLike, name: str | None = None) -> SparseTensor:
     """The SparseTensor in another dense shape, one of whose extents may be -1: what is left.
 
-    Raises: InvalidArgumentError if the number of elements differs.
+    Raises: InvalidArgumentError if the number of elements differs. Source: tf.sparse.reshape.
     """
     sp = as_sparse(sp_input)
     given = cast(as_tensor(shape, int64), int64)
@@ -257,7 +258,7 @@ def _filled(target: Any, holes: list[int], total: int, before: Any) -> tuple[int
 
 
 def transpose(sp_input: SparseLike, perm: TensorLike | None = None, name: str | None = None) -> SparseTensor:
-    """The SparseTensor with its axes in the order `perm`, by default reversed."""
+    """The SparseTensor with its axes in the order `perm`, by default reversed. Source: tf.sparse.transpose."""
     sp = as_sparse(sp_input)
     rank = sp.shape.rank
     if rank is None:
@@ -275,7 +276,7 @@ def transpose(sp_input: SparseLike, perm: TensorLike | None = None, name: str | 
 def expand_dims(sp_input: SparseLike, axis: TensorLike | None = None, name: str | None = None) -> SparseTensor:
     """The SparseTensor with an axis of size 1 before axis `axis`, by default at the end.
 
-    Raises: InvalidArgumentError if there is no such place.
+    Raises: InvalidArgumentError if there is no such place. Source: tf.sparse.expand_dims.
     """
     sp = as_sparse(sp_input)
     rank = sp.shape.rank
@@ -305,7 +306,7 @@ def late_along(
 
 
 def retain(sp_input: SparseLike, to_retain: TensorLike) -> SparseTensor:
-    """The values for which to_retain holds, at their places.
+    """The values for which to_retain holds, at their places. Source: tf.sparse.retain.
 
     Raises: ValueError if there is not one of them per value.
     """
@@ -324,7 +325,7 @@ def _only(sp: SparseTensor, kept: Tensor) -> SparseTensor:
 def slice(sp_input: SparseLike, start: Any, size: Any, name: str | None = None) -> SparseTensor:
     """The block that begins at `start` and has at most the extents `size`.
 
-    Raises: InvalidArgumentError if these are not of its rank, or sizes below 0.
+    Raises: InvalidArgumentError if these are not of its rank, or sizes below 0. Source: tf.sparse.slice.
     """
     sp = as_sparse(sp_input)
     start, size = (cast(as_tensor(n, int64), int64) for n in (start, size))
@@ -349,6 +350,7 @@ def split(
     """num_split parts along `axis`, the first of them longer by one where they cannot be equal.
 
     Raises: ValueError for an argument that is missing; InvalidArgumentError for an axis or a number out of range.
+    Source: tf.sparse.split.
     """
     for label, value in (("num_split", num_split), ("axis", axis), ("sp_input", sp_input)):
         if value is None:
@@ -384,7 +386,7 @@ def concat(
 ) -> SparseTensor:
     """SparseTensors one after the other along `axis`; with expand_nonconcat_dims the other extents may differ.
 
-    Raises: InvalidArgumentError if ranks or extents differ.
+    Raises: InvalidArgumentError if ranks or extents differ. Source: tf.sparse.concat.
     """
     if not isinstance(sp_inputs, (list, tuple)) or hasattr(sp_inputs, "_fields"):
         raise TypeError("Inputs must be a list or tuple.")
@@ -450,7 +452,7 @@ def _joined_extent(extents: Sequence[int | None], added: bool) -> int | None:
 
 
 def mask(a: IndexedSlices, mask_indices: TensorLike, name: str | None = None) -> IndexedSlices:
-    """The IndexedSlices `a` without the rows that mask_indices names."""
+    """The IndexedSlices `a` without the rows that mask_indices names. Source: tf.sparse.mask."""
     if not isinstance(a, IndexedSlices):
         raise TypeError(f"Argument `a` must be IndexedSlices, not {a!r}")
     rows = as_tensor(a.indices)
@@ -463,7 +465,7 @@ def map_values(op: Callable[..., Any], *args: object, **kwargs: object) -> Spars
     """op of the values of the SparseTensors among the arguments, which must have the same indices, at their places.
 
     Raises: ValueError without a SparseTensor, or if the result is of other length; InvalidArgumentError if the indices
-    differ.
+    differ. Source: tf.sparse.map_values.
     """
     sparse = [v for v in (*args, *kwargs.values()) if isinstance(v, SparseTensor)]
     if not sparse:
@@ -484,6 +486,7 @@ def fill_empty_rows(
     """(sp_input with default_value at the start of each row that was empty, which rows those were: bool[rows]).
 
     Raises: InvalidArgumentError for a default_value that is no scalar, or a row out of range.
+    Source: tf.sparse.fill_empty_rows.
     """
     sp = as_sparse(sp_input)
     rank = sp.shape.rank

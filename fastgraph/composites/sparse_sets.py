@@ -144,18 +144,18 @@ def _operation(a: TensorLike, b: TensorLike, operation: str) -> SparseTensor:
 def intersection(a: TensorLike, b: TensorLike, validate_indices: bool = True) -> SparseTensor:
     """The intersection of the sets in the last axes of two tensors. t[*s, n], t[*s, m] -> SparseTensor t[*s, k].
 
-    Raises: InvalidArgumentError for other axes before the last.
+    Raises: InvalidArgumentError for other axes before the last. Source: tf.sets.intersection.
     """
     return _operation(a, b, "intersection")
 
 
 def union(a: TensorLike, b: TensorLike, validate_indices: bool = True) -> SparseTensor:
-    """The union of the sets, see `intersection`."""
+    """The union of the sets, see `intersection`. Source: tf.sets.union."""
     return _operation(a, b, "union")
 
 
 def difference(a: TensorLike, b: TensorLike, aminusb: bool = True, validate_indices: bool = True) -> SparseTensor:
-    """The elements of the first set less the second (aminusb=False: the other way)."""
+    """The elements of the first set less the second (aminusb=False: the other way). Source: tf.sets.difference."""
     return _operation(a, b, "a-b" if aminusb else "b-a")
 
 
@@ -182,7 +182,7 @@ def set_size_p(indices: Array, values: Array, extents: Array) -> Any:
 def size(a: SparseTensor, validate_indices: bool = True) -> Tensor:
     """Number of different elements of each set of the last axis. SparseTensor t[*s, n] -> i32[*s].
 
-    Raises: TypeError for what is no SparseTensor.
+    Raises: TypeError for what is no SparseTensor. Source: tf.sets.size.
     """
     if not isinstance(a, SparseTensor):
         raise TypeError(f"Expected `SparseTensor`, got {a}.")
@@ -276,7 +276,7 @@ def _given(inputs: Any, sparse_first: bool) -> list[Any]:
 def cross(inputs: Sequence[TensorLike], name: str | None = None, separator: str | None = None) -> SparseTensor:
     """Every choice of one feature from each of the inputs, row by row, joined by `separator` ("_X_").
 
-    inputs: as those of `cross_hashed`. -> SparseTensor string[n, k].
+    inputs: as those of `cross_hashed`. -> SparseTensor string[n, k]. Source: tf.sparse.cross.
     """
     mark = ("_X_" if separator is None else separator).encode()
     return SparseTensor(*named(name, cross_p, *_given(inputs, True), separator=mark))
@@ -312,6 +312,7 @@ def cross_hashed(
 
     inputs: a list of SparseTensors and tensors [n, m] of text or integers; of all those the sparse ones come first.
     num_buckets: 0 for all numbers. -> SparseTensor i64[n, k]. Raises: TypeError for what is no list.
+    Source: tf.sparse.cross_hashed.
     """
     key = _HASH_KEY if hash_key is None else whole(hash_key, "hash_key")
     parts = _given(inputs, True)

@@ -48,7 +48,7 @@ def _check_extents(dims: Sequence[int | None] | None) -> Any:
 
 
 class SparseTensor(CompositeTensor):
-    """dense[indices[i]] = values[i], all else is zero.
+    """dense[indices[i]] = values[i], all else is zero. Source: tf.SparseTensor.
 
     Args:
         indices: i64[n, rank], in row-major order for most operations: `tf.sparse.reorder` gives it.
@@ -211,7 +211,7 @@ SparseTensor.__fg_builtins__ = {len: _length}  # type: ignore[attr-defined]
 
 
 class SparseTensorSpec(TypeSpec):
-    """The type of a SparseTensor: shape and dtype."""
+    """The type of a SparseTensor: shape and dtype. Source: tf.SparseTensorSpec."""
 
     __slots__ = ("_dtype", "_shape")
     _parts_in_list = True

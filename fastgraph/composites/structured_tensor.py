@@ -85,6 +85,8 @@ class StructuredTensor(BatchableExtensionType):
         (TensorShape([2]), [12, 82])
         >>> people[1, "names"].numpy().tolist()
         [b'Bo', b'Bob']
+
+    Source: tf.experimental.StructuredTensor.
     """
 
     _fields: Mapping[str, FieldValue]

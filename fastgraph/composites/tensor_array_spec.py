@@ -14,7 +14,7 @@ from fastgraph.core.tensor import Tensor, convert, current_trace
 
 
 class TensorArraySpec(TypeSpec):
-    """The type of a TensorArray, as it is known before there is one."""
+    """The type of a TensorArray, as it is known before there is one. Source: tf.TensorArraySpec."""
 
     __slots__ = ("_dtype", "_dynamic_size", "_element_shape", "_infer_shape", "_shape")
 

@@ -182,7 +182,7 @@ def unicode_decode(
     """The numbers of each string's characters. string[*s] -> i32[*s, None], ragged where s is not empty.
 
     errors: "replace" what is no text by `replacement_char`, "ignore" it, or "strict". Raises: InvalidArgumentError for
-    what is no text, if strict, and for unknown encodings.
+    what is no text, if strict, and for unknown encodings. Source: tf.strings.unicode_decode.
     """
     return unicode_decode_with_offsets(
         input, input_encoding, errors, replacement_char, replace_control_characters, name or "UnicodeDecode"
@@ -203,7 +203,10 @@ def unicode_split_with_offsets(
     input: TensorLike, input_encoding: str, errors: str = "replace", replacement_char: int = 0xFFFD,
     name: str | None = None,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """Each string's characters as strings, and at which byte each begins. string[*s] -> string, i64[*s, None]."""
+    """Each string's characters as strings, and at which byte each begins. string[*s] -> string, i64[*s, None].
+
+    Source: tf.strings.unicode_split_with_offsets.
+    """
     options, codec = _Options(input_encoding, errors, replacement_char), _output(input_encoding)
 
     def split(words: Any) -> list[Any]:
@@ -225,6 +228,7 @@ def unicode_encode(
     """Strings of the numbers of their characters, which lie along the last axis. i32[*s, n] -> string[*s].
 
     Raises: InvalidArgumentError for numbers of no characters, if strict, and for other encodings.
+    Source: tf.strings.unicode_encode.
     """
     options, codec = _Options("UTF-8", errors, replacement_char), _output(output_encoding)
 
@@ -275,7 +279,7 @@ def unicode_encode(
 def unicode_transcode(input: TensorLike, input_encoding: str, output_encoding: str, errors: str = "replace",
                       replacement_char: int = 0xFFFD, replace_control_characters: bool = False,
                       name: str | None = None) -> Tensor | Any:  # fmt: skip
-    """Strings of one encoding in another. string[*s] -> string[*s]."""
+    """Strings of one encoding in another. string[*s] -> string[*s]. Source: tf.strings.unicode_transcode."""
     options = _Options(input_encoding, errors, replacement_char, bool(replace_control_characters))
     codec = _output(output_encoding)
     if isinstance(input, RaggedTensor):
@@ -310,7 +314,7 @@ def _scripts() -> tuple[Any, Any]:
 def unicode_script(input: TensorLike, name: str | None = None) -> Tensor | Any:
     """The number that ICU gives the script of each character (0 common, 25 Latin), -1 for what is no character.
 
-    i32[*s] -> i32[*s].
+    i32[*s] -> i32[*s]. Source: tf.strings.unicode_script.
     """
     if isinstance(input, RaggedTensor):
         return input.with_flat_values(unicode_script(input.flat_values, name))
@@ -328,6 +332,7 @@ def unsorted_segment_join(
     """Strings with the same id joined in order. string[*s, *r], i[*s] -> string[num_segments, *r].
 
     Raises: InvalidArgumentError for other ids and shapes.
+    Source: tf.strings.unsorted_segment_join.
     """
     words, ids, n = as_tensor(inputs, string), as_tensor(segment_ids), as_tensor(num_segments)
     between = separator.encode() if isinstance(separator, str) else separator

@@ -227,6 +227,7 @@ def dispatch_for_api(api: Any, *signatures: dict[str | int, Any]) -> Callable[[A
     signatures: dicts from names of parameters, or their places, to types (classes, `List[...]` of them, Unions);
     without any, the annotations of the decorated function, which has the parameters of `api` (`name` may be missing)
     and may return NotImplemented. Raises ValueError for other functions, names of parameters and types.
+    Source: tf.experimental.dispatch_for_api.
     """
     record = _api(api)
     for signature in signatures:
@@ -257,7 +258,7 @@ def dispatch_for_api(api: Any, *signatures: dict[str | int, Any]) -> Callable[[A
 def unregister_dispatch_for(dispatch_target: Any) -> None:
     """Forget a function that one of the decorators has registered.
 
-    Raises ValueError for any other.
+    Raises ValueError for any other. Source: tf.experimental.unregister_dispatch_for.
     """
     found = False
     for key in [key for key, handler in _handlers.items() if handler is dispatch_target]:
@@ -325,7 +326,7 @@ def _applied(function: Any, handler: Any, names: list[str], n: int) -> Any:
 def dispatch_for_unary_elementwise_apis(x_type: Any) -> Callable[[Any], Any]:
     """Decorate `handler(api_func, x)`, which stands for all public functions of single elements of an `x_type`.
 
-    Raises ValueError if there is one already.
+    Raises ValueError if there is one already. Source: tf.experimental.dispatch_for_unary_elementwise_apis.
     """
     return _elementwise("unary elementwise", (x_type,), _UNARY_IN)
 
@@ -333,7 +334,7 @@ def dispatch_for_unary_elementwise_apis(x_type: Any) -> Callable[[Any], Any]:
 def dispatch_for_binary_elementwise_apis(x_type: Any, y_type: Any) -> Callable[[Any], Any]:
     """Decorate `handler(api_func, x, y)`, which stands for all public functions of two elements of these types.
 
-    Raises ValueError if there is one already.
+    Raises ValueError if there is one already. Source: tf.experimental.dispatch_for_binary_elementwise_apis.
     """
     return _elementwise("binary elementwise", (x_type, y_type), _BINARY_IN)
 
@@ -341,6 +342,6 @@ def dispatch_for_binary_elementwise_apis(x_type: Any, y_type: Any) -> Callable[[
 def dispatch_for_binary_elementwise_assert_apis(x_type: Any, y_type: Any) -> Callable[[Any], Any]:
     """Decorate `handler(assert_func, x, y)`, which stands for the assertions about two values of these types.
 
-    Raises ValueError if there is one already.
+    Raises ValueError if there is one already. Source: tf.experimental.dispatch_for_binary_elementwise_assert_apis.
     """
     return _elementwise("binary elementwise assert", (x_type, y_type, "assert"), _ASSERTS_IN)

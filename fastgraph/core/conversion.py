@@ -77,7 +77,7 @@ def register_tensor_conversion_function(
 ) -> None:
     """Have values of `base_type` converted by `conversion_func(value, dtype=None, name=None, as_ref=False)`.
 
-    Lower priorities are asked first; NotImplemented passes on.
+    Lower priorities are asked first; NotImplemented passes on. Source: tf.register_tensor_conversion_function.
     """
     kinds = base_type if isinstance(base_type, tuple) else (base_type,)
     for kind in kinds:
@@ -92,7 +92,10 @@ def register_tensor_conversion_function(
 
 
 def is_tensor(x: object) -> bool:
-    """True for tensors, Variables, ragged and sparse ones and what has `is_tensor_like`; other composites are none."""
+    """True for tensors, Variables, ragged and sparse ones and what has `is_tensor_like`; other composites are none.
+
+    Source: tf.is_tensor.
+    """
     if isinstance(x, Tensor):
         return True
     if type(x).__name__ in ("ObjectProxy", "_DictWrapper"):  # wrapt's, which have every attribute of what they wrap
@@ -440,6 +443,8 @@ def convert_to_tensor(
         Traceback (most recent call last):
             ...
         TypeError: Cannot convert [1.5] to EagerTensor of dtype int32
+
+    Source: tf.convert_to_tensor.
     """
     found = _converted(value, dtype, dtype_hint if dtype_hint is not None else preferred_dtype)
     return found if name is None or is_tensor(value) else _named(found, name)
@@ -461,7 +466,7 @@ _CONSTANTS = (float, int, list, tuple, np.ndarray, str, Tensor)
 
 
 def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name: str = "Const") -> Tensor:
-    """A tensor of `value`, copied.
+    """A tensor of `value`, copied. Source: tf.constant.
 
     Args:
         value: A number, string, array or nested list of them; an int is int32 (else int64), a float float32.

@@ -15,7 +15,7 @@ _KINDS = ("CPU", "GPU", "TPU", "CUSTOM")
 class DeviceSpec:
     """A device's name in parts, each of which may be open: "/job:worker/replica:0/task:1/device:GPU:0".
 
-    It never changes; equal parts make equal specs.
+    It never changes; equal parts make equal specs. Source: tf.DeviceSpec.
     """
 
     __slots__ = ("_device_index", "_device_type", "_job", "_replica", "_task")

@@ -31,14 +31,14 @@ _NAME = (
 
 
 class PhysicalDevice(NamedTuple):
-    """A device of this machine."""
+    """A device of this machine. Source: tf.config.PhysicalDevice."""
 
     name: str
     device_type: str
 
 
 class LogicalDeviceConfiguration(NamedTuple):
-    """A part of a physical device that ops can be placed on."""
+    """A part of a physical device that ops can be placed on. Source: tf.config.LogicalDeviceConfiguration."""
 
     memory_limit: int | None = None
     experimental_priority: int | None = None
@@ -46,7 +46,7 @@ class LogicalDeviceConfiguration(NamedTuple):
 
 
 class LogicalDevice(NamedTuple):
-    """A device that ops can be placed on."""
+    """A device that ops can be placed on. Source: tf.config.LogicalDevice."""
 
     name: str
     device_type: str
@@ -88,6 +88,7 @@ def set_logical_device_configuration(
 
     ValueError for a device that is not there, for no parts, and for memory limits, which the CPU has not; RuntimeError
     for another division than before, once devices were listed or ops were run.
+    Source: tf.config.set_logical_device_configuration.
     """
     _known(device)
     if not logical_devices:
@@ -150,7 +151,7 @@ def _known(device: object) -> None:
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """The devices of this machine, of one type or all.
+    """The devices of this machine, of one type or all. Source: tf.config.list_physical_devices.
 
     Args:
         device_type: "CPU", "GPU" or another type; None: all.
@@ -174,7 +175,7 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """Return the devices that are used."""
+    """Return the devices that are used. Source: tf.config.get_visible_devices."""
     return [device for device in list_physical_devices(device_type) if _visible is None or device in _visible]
 
 
@@ -182,7 +183,7 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
     """Say which devices are used.
 
     Raises ValueError for one that is not there, or if the CPU is left out; RuntimeError for another choice than before,
-    once devices were listed or ops were run.
+    once devices were listed or ops were run. Source: tf.config.set_visible_devices.
     """
     global _visible
     chosen = [devices] if isinstance(devices, PhysicalDevice) else list(devices or ())
@@ -201,7 +202,7 @@ def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
     """Say whether a GPU takes memory as it is needed, as every GPU does here.
 
     Raises ValueError for a device that is not there or is no GPU, RuntimeError for a change after devices were listed
-    or ops were run.
+    or ops were run. Source: tf.config.experimental.set_memory_growth.
     """
     _refuse_late(bool(enable) != get_memory_growth(device), "Physical devices")
     _growing[device] = bool(enable)
@@ -216,7 +217,7 @@ def get_memory_growth(device: PhysicalDevice) -> bool:
 
 
 def get_device_details(device: PhysicalDevice) -> dict[str, Any]:
-    """Return what is known of a GPU; of the CPU nothing."""
+    """Return what is known of a GPU; of the CPU nothing. Source: tf.config.experimental.get_device_details."""
     if device not in list_physical_devices():
         raise ValueError(f"device must be a tf.config.PhysicalDevice that is there, but got: {device!r}")
     return dict(gpus.found()[int(device.name.rpartition(":")[2])]) if device.device_type == "GPU" else {}
@@ -231,7 +232,7 @@ def _counts(kind: str | None = None) -> dict[str, int]:
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """The devices that ops can be placed on."""
+    """The devices that ops can be placed on. Source: tf.config.list_logical_devices."""
     global _in_use
     _in_use = True
     return [
@@ -292,12 +293,15 @@ _told: set[str] = set()  # of which missing devices it was said that the CPU sta
 
 
 def get_soft_device_placement() -> bool:
-    """Return whether ops for a device that is not there run on the CPU."""
+    """Return whether ops for a device that is not there run on the CPU. Source: tf.config.get_soft_device_placement."""
     return _soft_placement
 
 
 def set_soft_device_placement(enabled: bool) -> None:
-    """Say whether ops for a device that is not there run on the CPU, as they do at first, or are an error."""
+    """Say whether ops for a device that is not there run on the CPU, as they do at first, or are an error.
+
+    Source: tf.config.set_soft_device_placement.
+    """
     global _soft_placement
     _soft_placement = bool(enabled)
 
@@ -326,7 +330,7 @@ def _within(outer: str | None, name: str) -> str | None:
 
 
 class device:
-    """Context manager: ops inside run on the device named.
+    """Context manager: ops inside run on the device named. Source: tf.device.
 
     Within another device it says what is to differ: the rest is the other's.
 
@@ -428,18 +432,18 @@ register_slot("copy_to", copy_to)
 
 
 def gpu_device_name() -> str:
-    """Return the name of the first GPU, "" where there is none."""
+    """Return the name of the first GPU, "" where there is none. Source: tf.test.gpu_device_name."""
     return "/device:GPU:0" if list_logical_devices("GPU") else ""
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
-    """Return whether there is a GPU, of a capability or more."""
+    """Return whether there is a GPU, of a capability or more. Source: tf.test.is_gpu_available."""
     least = tuple(min_cuda_compute_capability or (0, 0))
     return any(get_device_details(each)["compute_capability"] >= least for each in get_visible_devices("GPU"))
 
 
 def is_built_with_cuda() -> bool:
-    """Return False: nothing here was built with CUDA; Numba brings it where there is a GPU."""
+    """Return False: nothing here was built with CUDA; Numba brings it where there is a GPU. Source: tf.test."""
     return False
 
 

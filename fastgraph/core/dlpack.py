@@ -15,7 +15,7 @@ from fastgraph.core.tensor import EagerTensor, bfloat16_as_uint16, from_array
 
 
 def to_dlpack(tf_tensor: TensorLike) -> Any:
-    """Return a capsule of the memory of an eager tensor.
+    """Return a capsule of the memory of an eager tensor. Source: tf.experimental.dlpack.to_dlpack.
 
     Raises TypeError for what is no eager tensor, BufferError for elements that DLPack does not know (strings).
     """
@@ -43,7 +43,8 @@ class _Elements:
 def from_dlpack(dlcapsule: Any) -> EagerTensor:
     """Return a tensor over the memory of a capsule, or of an object with `__dlpack__`.
 
-    A capsule is used once. Raises ValueError, BufferError or RuntimeError where it cannot be.
+    A capsule is used once. Raises ValueError, BufferError or RuntimeError where it cannot be. Source:
+    tf.experimental.dlpack.from_dlpack.
     """
     elements = _Elements(dlcapsule)
     array = np.from_dlpack(elements)

@@ -33,7 +33,7 @@ _calls = _Calls()
 
 
 class OpDispatcher:
-    """The ways of one public function with values that it refuses.
+    """The ways of one public function with values that it refuses. Source: tf.__internal__.dispatch.OpDispatcher.
 
     A subclass's `handle(args, kwargs)` returns the result of a call, or NOT_SUPPORTED.
     """
@@ -57,7 +57,7 @@ class OpDispatcher:
 
 
 class GlobalOpDispatcher:
-    """The ways of any public function with values that it refuses.
+    """The ways of any public function with values that it refuses. Source: tf.__internal__.dispatch.GlobalOpDispatcher.
 
     A subclass's `handle(op, args, kwargs)` returns the result of a call of `op`, or NOT_SUPPORTED.
     """
@@ -111,7 +111,8 @@ def dispatch_for_types(op: Callable[..., Any], *kinds: type) -> Callable[[Any], 
 def add_dispatch_support(target: Callable[..., Any] | None = None, iterable_parameters: Any = None) -> Any:
     """Return a library's function whose failing calls dispatchers are asked about.
 
-    iterable_parameters is what TensorFlow calls parameters that may be iterators; they are given as they are.
+    iterable_parameters is what TensorFlow calls parameters that may be iterators; they are given as they are. Source:
+    tf.__internal__.dispatch.add_dispatch_support.
     """
     if target is None:
         return functools.partial(add_dispatch_support, iterable_parameters=iterable_parameters)

@@ -55,7 +55,7 @@ def check_node(scope: str, name: str | None = None) -> None:
 
 
 class name_scope:
-    """A context in which names get the prefix `name` + "/".
+    """A context in which names get the prefix `name` + "/". Source: tf.name_scope.
 
     Args:
         name: The scope's name. One that ends in "/" is taken as a whole scope, whatever scope it is entered in; "" is

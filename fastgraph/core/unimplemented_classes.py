@@ -66,7 +66,7 @@ TPUEmbeddingForServing = _unbuilt(_EMBEDDING + "TPUEmbeddingForServing", _LOOKUP
 
 
 class EmbeddingFeature(enum.Enum):
-    """Kinds of hardware that TPUs have for embeddings."""
+    """Kinds of hardware that TPUs have for embeddings. Source: tf.tpu.experimental.HardwareFeature.EmbeddingFeature."""
 
     UNSUPPORTED = "UNSUPPORTED"
     V1 = "V1"

@@ -36,7 +36,10 @@ def make_decorator(
     decorator_doc: str = "",
     decorator_argspec: Any = None,
 ) -> Any:
-    """Return `decorator_func`, which then says what it decorates: its name, documentation, signature and `unwrap`."""
+    """Return `decorator_func`, which then says what it decorates: name, documentation, signature and `unwrap` know it.
+
+    Source: tf.__internal__.decorator.make_decorator.
+    """
     name = decorator_name or inspect.currentframe().f_back.f_code.co_name  # type: ignore[union-attr]
     decorator_func._tf_decorator = Decorator(name, target, decorator_doc, decorator_argspec)
     for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):

@@ -9,7 +9,7 @@ from typing import Any
 
 
 class StateManager:
-    """Maker and keeper of the Variables of feature columns."""
+    """Maker and keeper of the Variables of feature columns. Source: tf.__internal__.feature_column.StateManager."""
 
     def create_variable(self, feature_column: object, name: str, shape: object, *args: object, **kwargs: Any) -> Any:
         """Make a Variable for a column."""

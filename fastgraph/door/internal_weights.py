@@ -11,7 +11,8 @@ from fastgraph.core.conversion import TensorLike
 def broadcast_weights(weights: TensorLike, values: TensorLike) -> Any:
     """Return weights in the shape of values: t[] or t[*s] with dimensions that are 1 or those of `values`.
 
-    Raises ValueError for static shapes that do not fit, InvalidArgumentError for others.
+    Raises ValueError for static shapes that do not fit, InvalidArgumentError for others. Source:
+    tf.__internal__.ops.broadcast_weights.
     """
     values, weights = fg.convert_to_tensor(values), fg.convert_to_tensor(weights)
     known = weights.shape, values.shape

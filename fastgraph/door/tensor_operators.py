@@ -38,7 +38,7 @@ def _public(name: str) -> Callable[..., Any]:
 
 
 def add(x: object, y: object, name: str | None = None) -> Any:
-    """Return x + y as Tensors have it: of strings, joined."""
+    """Return x + y as Tensors have it: of strings, joined. Source: tf.__operators__.add."""
     if name is not None:
         return fastgraph.add(x, y, name=name)
     tensor = _tensor(x)
@@ -51,17 +51,17 @@ def add(x: object, y: object, name: str | None = None) -> Any:
 
 
 def eq(x: object, y: object) -> Any:
-    """Return x == y as Tensors have it."""
+    """Return x == y as Tensors have it. Source: tf.__operators__.eq."""
     return _tensor(x) == y
 
 
 def ne(x: object, y: object) -> Any:
-    """Return x != y as Tensors have it."""
+    """Return x != y as Tensors have it. Source: tf.__operators__.ne."""
     return _tensor(x) != y
 
 
 def getitem(tensor: object, slice_spec: object, var: object = None) -> Any:
-    """Return tensor[slice_spec] as Tensors have it."""
+    """Return tensor[slice_spec] as Tensors have it. Source: tf.__operators__.getitem."""
     return _tensor(tensor)[slice_spec]
 
 

@@ -14,7 +14,7 @@ from fastgraph.door.v1_arguments import taken
 
 
 class Reduction:
-    """Ways in which weighted losses become one."""
+    """Ways in which weighted losses become one. Source: tf.compat.v1.losses.Reduction."""
 
     NONE = "none"
     SUM = "weighted_sum"

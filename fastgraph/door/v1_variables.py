@@ -62,7 +62,7 @@ class _AnyVariable(type):
 
 
 class Variable(metaclass=_AnyVariable):
-    """A Variable, with the parameters of TensorFlow 1."""
+    """A Variable, with the parameters of TensorFlow 1. Source: tf.compat.v1.Variable."""
 
 
 # ---- initializers ---------------------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ for _name in INITIALIZERS:
 
 
 class VariableScope:
-    """A scope, and the choices that get_variable takes from it."""
+    """A scope, and the choices that get_variable takes from it. Source: tf.compat.v1.VariableScope."""
 
     def __init__(self, reuse: Any, name: str = "", original_name_scope: str = "", dtype: Any = tf.float32,
                  initializer: Any = None, custom_getter: Any = None, constraint: Any = None) -> None:  # fmt: skip
@@ -332,7 +332,7 @@ def get_variable(*args: Any, **kwargs: Any) -> Any:
     """Return the Variable of a name in the scope: a new one, or if the scope reuses them the one that is there.
 
     Without an initializer a Variable of floats begins as glorot_uniform_initializer says, others with zeros. Raises
-    ValueError for a Variable that is there, or is not.
+    ValueError for a Variable that is there, or is not. Source: tf.compat.v1.get_variable.
     """
     given = taken("get_variable", _GET, args, kwargs)
     _refuse(given, "regularizer", "partitioner")

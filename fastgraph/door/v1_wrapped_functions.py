@@ -155,5 +155,6 @@ def wrap_function(fn: Callable[..., Any], signature: Any, name: str | None = Non
     """Return a function of the tensors that a list of specs says; Variables that it makes are made once.
 
     Of a function of nothing `graph` has its placeholders, and `prune(feeds, fetches)` makes a function of them.
+    Source: tf.compat.v1.wrap_function.
     """
     return WrappedFunction(fn, signature, name)

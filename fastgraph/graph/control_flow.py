@@ -54,6 +54,8 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
         ...     return tf.cond(tf.equal(x, 0.0), lambda: 0.0, lambda: 1.0 / x)
         >>> float(safe_inverse(tf.constant(4.0))), float(safe_inverse(tf.constant(0.0)))
         (0.25, 0.0)
+
+    Source: tf.cond.
     """
     for function, what in ((true_fn, "true_fn"), (false_fn, "false_fn")):
         if not callable(function):
@@ -73,7 +75,7 @@ def smart_cond(
 ) -> Any:
     """Return what `cond` gives; where `pred` is known already, only the function that it names is called.
 
-    Raises TypeError if a function is not callable.
+    Raises TypeError if a function is not callable. Source: tf.__internal__.smart_cond.smart_cond.
     """
     for function, what in ((true_fn, "true_fn"), (false_fn, "false_fn")):
         if not callable(function):
@@ -238,7 +240,7 @@ def case(
 
     `exclusive` demands that at most one predicate is true. Raises InvalidArgumentError, in a graph when it runs, if no
     predicate is true and there is no default. Eagerly, without `strict`, a list or tuple of one thing is that thing:
-    once for each predicate that was asked.
+    once for each predicate that was asked. Source: tf.case.
     """
     pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else list(pred_fn_pairs)
     if not pairs and default is None:
@@ -301,7 +303,7 @@ def switch_case(
     """Return the result of the function at `branch_index`; of `default`, or the last one, if there is none.
 
     `branch_fns` is a list of functions, a dict or list of pairs from int to function. Raises ValueError unless these
-    ints are 0, 1, 2, ..., TypeError for an index that is no integer.
+    ints are 0, 1, 2, ..., TypeError for an index that is no integer. Source: tf.switch_case.
     """
     if isinstance(branch_fns, dict) or (branch_fns and isinstance(branch_fns[0], tuple)):
         pairs = list(branch_fns.items() if isinstance(branch_fns, dict) else branch_fns)
@@ -391,6 +393,8 @@ def while_loop(
         ... )
         >>> grown[0].shape
         TensorShape([12])
+
+    Source: tf.while_loop.
     """
     if not callable(cond):
         raise TypeError("'cond' must be callable.")

@@ -306,7 +306,7 @@ rules["call"] = _call_gradient
 
 
 class AggregationMethod:
-    """Ways in which `gradients` adds cotangents: names that change nothing here."""
+    """Ways in which `gradients` adds cotangents: names that change nothing here. Source: tf.AggregationMethod."""
 
     ADD_N = 0
     DEFAULT = ADD_N
@@ -324,7 +324,7 @@ def gradients(
     stop_gradients: object = None,
     unconnected_gradients: object = UnconnectedGradients.NONE,
 ) -> list[Any]:
-    """The gradients of the sum of `ys` with respect to each of `xs`, in a Function.
+    """The gradients of the sum of `ys` with respect to each of `xs`, in a Function. Source: tf.gradients.
 
     ys, xs: a symbolic tensor (or Variable) or a list of them; grad_ys: cotangents of the ys (None: ones);
     stop_gradients: tensors that count as constants, xs among them as independent. An x that no y depends on has None,
@@ -372,7 +372,7 @@ def hessians(
 ) -> list[Any]:
     """The second derivatives of the sum of `ys` for each of `xs`, in a Function: f[*s] -> f[*s, *s].
 
-    Raises RuntimeError in eager mode, ValueError for an x whose shape is not known.
+    Raises RuntimeError in eager mode, ValueError for an x whose shape is not known. Source: tf.hessians.
     """
     result = []
     for x, gradient in zip(nesting.flatten(xs), gradients(ys, xs), strict=True):

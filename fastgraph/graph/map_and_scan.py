@@ -258,6 +258,7 @@ def map_fn(
     `parallel_iterations` and `swap_memory` change nothing.
     Raises TypeError or ValueError for a result of another structure, ValueError for scalars, n that differ and shapes
     that differ (in eager mode without `infer_shape`: InvalidArgumentError), InvalidArgumentError for another dtype.
+    Source: tf.map_fn.
     """
     _checked(fn, "map_fn")
     wanted = fn_output_signature if fn_output_signature is not None else dtype
@@ -398,7 +399,7 @@ def scan(
     The first a is `initializer`, or the first element (then fn is called n - 1 times). With `reverse` the elements come
     last first; results stay at the places of their elements. Structures of tensors may be given; fn's result has the
     structure, dtypes and, with `infer_shape`, shapes of the accumulator. Raises TypeError or ValueError where it has
-    not.
+    not. Source: tf.scan.
     """
     fold = _Fold("scan", fn, elems, initializer, reverse)
     stop = public_function("stop_gradient")
@@ -440,7 +441,7 @@ def foldl(
 ) -> Any:
     """The last accumulator a = fn(a, element) over the elements along the first axis, the first one first.
 
-    The first a is `initializer`, or the first element. Raises as `scan`, which gives all of them.
+    The first a is `initializer`, or the first element. Raises as `scan`, which gives all of them. Source: tf.foldl.
     """
     return _folded("foldl", fn, elems, initializer, back_prop, False)
 
@@ -456,7 +457,7 @@ def foldr(
 ) -> Any:
     """The last accumulator a = fn(a, element) over the elements along the first axis, the last one first.
 
-    The first a is `initializer`, or the last element. Raises as `scan`, which gives all of them.
+    The first a is `initializer`, or the last element. Raises as `scan`, which gives all of them. Source: tf.foldr.
     """
     return _folded("foldr", fn, elems, initializer, back_prop, True)
 

@@ -377,6 +377,7 @@ def vectorized_map(
     first axis of 1 stands for the same element n times. IndexedSlices among the results become dense. Random ops draw
     for each element; Variables are read once. The result can be differentiated. Raises ValueError for scalars and for
     numbers of elements that differ.
+    Source: tf.vectorized_map.
     """
     if not callable(fn):
         raise TypeError(f"vectorized_map: fn should be a callable object, got {fn!r}")

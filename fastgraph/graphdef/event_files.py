@@ -85,6 +85,6 @@ def summary_iterator(path: str | os.PathLike[str]) -> SummaryIterator:
 
     `event.summary.value[i]` has tag, simple_value, tensor (see make_ndarray), metadata. Raises NotFoundError if there
     is no such file; the iterator raises DataLossError where a record is damaged or cut off, and says at which byte it
-    begins.
+    begins. Source: tf.compat.v1.train.summary_iterator.
     """
     return SummaryIterator(os.fspath(path))

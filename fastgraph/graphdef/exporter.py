@@ -163,7 +163,7 @@ def tensor_message(tensor: Any) -> Message:
 def make_tensor_proto(
     values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False, allow_broadcast: bool = False
 ) -> Message:
-    """Return the TensorProto of values, which `make_ndarray` reads.
+    """Return the TensorProto of values, which `make_ndarray` reads. Source: tf.make_tensor_proto.
 
     Args:
         values: A tensor whose values are known, an array, a number, a text or lists of such.

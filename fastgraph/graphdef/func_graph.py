@@ -16,7 +16,7 @@ from fastgraph.graphdef.graph_view import Graph
 
 
 class FuncGraph(Graph):
-    """An empty graph of a function; ops are added within `as_default()`."""
+    """An empty graph of a function; ops are added within `as_default()`. Source: tf.__internal__.FuncGraph."""
 
     def __init__(self, name: str, *args: Any, **kwargs: Any) -> None:
         trace = GraphTrace(name)
@@ -30,7 +30,7 @@ class FuncGraph(Graph):
 def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> Any:
     """Return a tensor of the graph under construction that is fed when the graph runs: an input of it.
 
-    Raises RuntimeError in eager mode.
+    Raises RuntimeError in eager mode. Source: tf.compat.v1.placeholder.
     """
     trace = current_trace()
     if not isinstance(trace, GraphTrace):

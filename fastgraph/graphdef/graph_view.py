@@ -38,7 +38,7 @@ _TENSOR_NAME = re.compile(r"(.+):(\d+)\Z")
     {"the ops in tf.raw_ops": "experimental_set_type", "tf.import_graph_def": "from_node_def", "node_def": "op_def"}
 )
 class Operation(ir.OperationView):
-    """One operation of a graph."""
+    """One operation of a graph. Source: tf.Operation."""
 
     __slots__ = ("__weakref__", "_found", "_node", "graph")
 
@@ -167,7 +167,7 @@ class Elements:
     }
 )
 class Graph:
-    """A graph: its operations and tensors, and what it is as the default graph.
+    """A graph: its operations and tensors, and what it is as the default graph. Source: tf.Graph.
 
     `Graph()` is an empty one, to which ops are added within `as_default()`. That of a Function also has `inputs`,
     `outputs` and `captures`. `ir` is the graph as the compiler takes it, with `nodes` and values instead of tensors.
@@ -255,7 +255,7 @@ class Graph:
         return self.get_operations()
 
     def get_operations(self) -> list[Operation]:
-        """Return the operations in program order."""
+        """Return the operations in program order. Source: tf.Graph.get_operations."""
         return list(self.elements().operations.values())
 
     def get_operation_by_name(self, name: str) -> Operation:
@@ -274,7 +274,7 @@ class Graph:
         """Return the tensor or operation that `obj`, one of the graph or a name, stands for.
 
         Raises KeyError for a name that is not in the graph, ValueError for a name of the wrong kind or an element of
-        another graph, TypeError for other objects.
+        another graph, TypeError for other objects. Source: tf.Graph.as_graph_element.
         """
         if not (allow_tensor or allow_operation):
             raise ValueError("allow_tensor and allow_operation can't both be False.")
@@ -469,7 +469,7 @@ class Graph:
 
     @contextmanager
     def as_default(self) -> Iterator[Any]:
-        """A context in which ops are added to this graph."""
+        """A context in which ops are added to this graph. Source: tf.Graph.as_default."""
         if self.trace is current_trace():  # tapes go on recording, scopes of names and devices hold
             yield self
             return
@@ -478,7 +478,7 @@ class Graph:
 
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
-        """A context in which names begin with `name` + "/"."""
+        """A context in which names begin with `name` + "/". Source: tf.Graph.name_scope."""
         with name_scope(name or "") as scope:
             yield scope
 
@@ -493,18 +493,18 @@ class Graph:
     def control_dependencies(self, control_inputs: list[Any] | None) -> Any:
         """Return a context whose operations wait for those given (None: for none).
 
-        Raises TypeError for what is neither tensor nor operation.
+        Raises TypeError for what is neither tensor nor operation. Source: tf.Graph.control_dependencies.
         """
         return control_dependencies(control_inputs)
 
     @contextmanager
     def device(self, device_name_or_function: str | Callable[..., Any] | None) -> Iterator[None]:
-        """A context whose operations ask for a device."""
+        """A context whose operations ask for a device. Source: tf.Graph.device."""
         with device(device_name_or_function):
             yield
 
     def finalize(self) -> None:
-        """Let nothing be added any more."""
+        """Let nothing be added any more. Source: tf.Graph.finalize."""
         self._finalized = True
 
     finalized = ReadOnly[bool]("_finalized", "True if nothing may be added.")
@@ -535,6 +535,7 @@ def write_graph(graph_or_graph_def: Any, logdir: str | os.PathLike[str], name: s
     """Write a graph, or its GraphDef, to the file `name` in a directory, which is made; return the path.
 
     as_text: as the text of the message, else its bytes. Raises AttributeError for what is no message.
+    Source: tf.io.write_graph.
     """
     message = graph_or_graph_def.as_graph_def() if hasattr(graph_or_graph_def, "as_graph_def") else graph_or_graph_def
     written = message.SerializeToString()

@@ -169,7 +169,7 @@ def fixed_text(tensor: Any, what: str) -> bytes:
 
 
 def make_ndarray(tensor: Any) -> np.ndarray:
-    """Return the elements of a TensorProto as an array; strings are bytes.
+    """Return the elements of a TensorProto as an array; strings are bytes. Source: tf.make_ndarray.
 
     Raises ValueError if there are more or fewer than its shape has, NotFoundError for types that have no equal here.
     """

@@ -53,7 +53,7 @@ def import_graph_def(
 
     `input_map` gives tensors for names of the GraphDef's own; `return_elements` names the tensors ("x:0") and
     operations ("x") to return. In eager mode the graph is a new one. Raises TypeError, ValueError, or NotFoundError for
-    a type of operation that has no equal here.
+    a type of operation that has no equal here. Source: tf.import_graph_def.
     """
     with resting:
         return _import(graph_def, input_map, return_elements, name)

@@ -68,7 +68,7 @@ def _word(content: bytes) -> Array:
 
 
 def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Tensor:
-    """A tensor as a string, as TensorFlow writes it. t[*s] -> string[]."""
+    """A tensor as a string, as TensorFlow writes it. t[*s] -> string[]. Source: tf.io.serialize_tensor."""
     return named(name, serialize_tensor_p, as_tensor(tensor))
 
 
@@ -97,7 +97,7 @@ def parse_tensor_p(serialized: Array, *, dtype: str) -> Any:
 def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None = None) -> Tensor:
     """The tensor that `serialize_tensor` made a string of. string[] -> out_type[...].
 
-    Raises: InvalidArgumentError for other bytes and for a tensor of another dtype.
+    Raises: InvalidArgumentError for other bytes and for a tensor of another dtype. Source: tf.io.parse_tensor.
     """
     return named(name, parse_tensor_p, as_tensor(serialized, string), dtype=as_dtype(out_type).name)
 
@@ -150,7 +150,7 @@ def _of_strings(out_type: Any) -> None:
 
 
 def serialize_sparse(sp_input: Any, out_type: DTypeLike = string, name: str | None = None) -> Tensor:
-    """A SparseTensor as three strings: its indices, values and shape. -> string[3]."""
+    """A SparseTensor as three strings: its indices, values and shape. -> string[3]. Source: tf.io.serialize_sparse."""
     _of_strings(out_type)
     return named(name, serialize_sparse_p, *_parts(sp_input))
 
@@ -158,7 +158,7 @@ def serialize_sparse(sp_input: Any, out_type: DTypeLike = string, name: str | No
 def serialize_many_sparse(sp_input: Any, out_type: DTypeLike = string, name: str | None = None) -> Tensor:
     """Each row along the first axis of a SparseTensor as three strings. -> string[n, 3].
 
-    Raises: InvalidArgumentError for one axis alone.
+    Raises: InvalidArgumentError for one axis alone. Source: tf.io.serialize_many_sparse.
     """
     _of_strings(out_type)
     return named(name, serialize_many_sparse_p, *_parts(sp_input))
@@ -218,7 +218,7 @@ def deserialize_many_sparse(
     """One SparseTensor of those that `serialize_sparse` made strings of. string[n, 3] -> SparseTensor of n rows.
 
     rank: the number of axes of the result, if it is to be known. Raises: InvalidArgumentError for other bytes, dtypes,
-    ranks.
+    ranks. Source: tf.io.deserialize_many_sparse.
     """
     given = as_tensor(serialized_sparse, string)
     known = 0 if rank is None else whole(rank, "rank")
@@ -299,6 +299,6 @@ def decode_json_example_p(json_examples: Array) -> Any:
 def decode_json_example(json_examples: TensorLike, name: str | None = None) -> Tensor:
     """Examples as protocol buffers' JSON has them, serialized. string[*s] -> string[*s].
 
-    Raises: InvalidArgumentError for other texts.
+    Raises: InvalidArgumentError for other texts. Source: tf.io.decode_json_example.
     """
     return named(name, decode_json_example_p, as_tensor(json_examples, string))

@@ -48,7 +48,10 @@ def linear(x: TensorLike) -> Any:
 
 
 def relu(x: TensorLike, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0.0) -> Any:
-    """max(x, 0), or: x above `threshold`, at most `max_value`; alpha * (x - threshold) below. f[*s] -> f[*s]."""
+    """max(x, 0), or: x above `threshold`, at most `max_value`; alpha * (x - threshold) below. f[*s] -> f[*s].
+
+    Source: tf.keras.activations.relu.
+    """
     x = convert_to_tensor(x)
     if threshold:
         above = x * elementwise.cast(comparison.greater(x, threshold), x.dtype)
@@ -62,7 +65,7 @@ def relu(x: TensorLike, alpha: float = 0.0, max_value: float | None = None, thre
 
 
 def elu(x: TensorLike, alpha: float = 1.0) -> Any:
-    """x where it is positive, alpha * (exp(x) - 1) elsewhere. f[*s] -> f[*s]."""
+    """x where it is positive, alpha * (exp(x) - 1) elsewhere. f[*s] -> f[*s]. Source: tf.keras.activations.elu."""
     x = convert_to_tensor(x)
     plain = activations.elu(x)
     if alpha == 1:
@@ -71,62 +74,62 @@ def elu(x: TensorLike, alpha: float = 1.0) -> Any:
 
 
 def selu(x: TensorLike) -> Any:
-    """The scaled elu that keeps mean 0 and variance 1. f[*s] -> f[*s]."""
+    """The scaled elu that keeps mean 0 and variance 1. f[*s] -> f[*s]. Source: tf.keras.activations.selu."""
     return activations.selu(convert_to_tensor(x))
 
 
 def gelu(x: TensorLike, approximate: bool = False) -> Any:
-    """x times the normal distribution function of x. f[*s] -> f[*s]."""
+    """x times the normal distribution function of x. f[*s] -> f[*s]. Source: tf.keras.activations.gelu."""
     return activations.gelu(convert_to_tensor(x), approximate)
 
 
 def softplus(x: TensorLike) -> Any:
-    """log(1 + exp(x)). f[*s] -> f[*s]."""
+    """log(1 + exp(x)). f[*s] -> f[*s]. Source: tf.keras.activations.softplus."""
     return activations.softplus(convert_to_tensor(x))
 
 
 def softsign(x: TensorLike) -> Any:
-    """x / (1 + |x|). f[*s] -> f[*s]."""
+    """x / (1 + |x|). f[*s] -> f[*s]. Source: tf.keras.activations.softsign."""
     x = convert_to_tensor(x)
     return x / (1.0 + elementwise.abs(x))
 
 
 def sigmoid(x: TensorLike) -> Any:
-    """1 / (1 + exp(-x)). f[*s] -> f[*s]."""
+    """1 / (1 + exp(-x)). f[*s] -> f[*s]. Source: tf.keras.exponentials.sigmoid."""
     return exponentials.sigmoid(convert_to_tensor(x))
 
 
 def hard_sigmoid(x: TensorLike) -> Any:
-    """0.2 x + 0.5, kept in [0, 1]. f[*s] -> f[*s]."""
+    """0.2 x + 0.5, kept in [0, 1]. f[*s] -> f[*s]. Source: tf.keras.activations.hard_sigmoid."""
     x = convert_to_tensor(x)
     return elementwise.clip_by_value(0.2 * x + 0.5, 0.0, 1.0)
 
 
 def tanh(x: TensorLike) -> Any:
-    """The hyperbolic tangent. f[*s] -> f[*s]."""
+    """The hyperbolic tangent. f[*s] -> f[*s]. Source: tf.keras.activations.tanh."""
     return exponentials.tanh(convert_to_tensor(x))
 
 
 def swish(x: TensorLike) -> Any:
-    """x * sigmoid(x). f[*s] -> f[*s]."""
+    """x * sigmoid(x). f[*s] -> f[*s]. Source: tf.keras.activations.swish."""
     return activations.silu(convert_to_tensor(x))
 
 
 def mish(x: TensorLike) -> Any:
-    """x * tanh(softplus(x)). f[*s] -> f[*s]."""
+    """x * tanh(softplus(x)). f[*s] -> f[*s]. Source: tf.keras.activations.mish."""
     x = convert_to_tensor(x)
     return x * exponentials.tanh(activations.softplus(x))
 
 
 def exponential(x: TensorLike) -> Any:
-    """exp(x). f[*s] -> f[*s]."""
+    """exp(x). f[*s] -> f[*s]. Source: tf.keras.activations.exponential."""
     return exponentials.exp(convert_to_tensor(x))
 
 
 def softmax(x: TensorLike, axis: int = -1) -> Any:
     """Probabilities: exp(x) over their sum along `axis`. f[*s] -> f[*s].
 
-    Raises ValueError for a vector.
+    Raises ValueError for a vector. Source: tf.keras.activations.softmax.
     """
     x = convert_to_tensor(x)
     if x.shape.rank is not None and x.shape.rank < 2:
@@ -159,7 +162,7 @@ _FUNCTIONS: dict[str, Activation] = {
 def get(identifier: ActivationLike) -> Activation:
     """Return the activation of a name, `linear` for None, a callable itself.
 
-    Raises ValueError for an unknown name, TypeError for another object.
+    Raises ValueError for an unknown name, TypeError for another object. Source: tf.keras.activations.get.
     """
     if identifier is None:
         return linear

@@ -38,17 +38,17 @@ _anew = threading.local()  # its `counts`: those of the thread's `counting_anew`
 
 
 def epsilon() -> float:
-    """Return the small number that keeps logarithms and quotients finite (1e-7)."""
+    """Return the small number that keeps logarithms and quotients finite (1e-7). Source: tf.keras.backend.epsilon."""
     return _settings["epsilon"]
 
 
 def set_epsilon(value: float) -> None:
-    """Set what `epsilon` returns."""
+    """Set what `epsilon` returns. Source: tf.keras.backend.set_epsilon."""
     _settings["epsilon"] = value
 
 
 def floatx() -> str:
-    """Return the name of the dtype that weights have by default."""
+    """Return the name of the dtype that weights have by default. Source: tf.keras.backend.floatx."""
     return _settings["floatx"]
 
 
@@ -65,7 +65,10 @@ def image_data_format() -> str:
 
 
 def set_random_seed(seed: int) -> None:
-    """Seed Python's `random`, NumPy's global generator and `tf.random`, so that a program repeats itself."""
+    """Seed Python's `random`, NumPy's global generator and `tf.random`, so that a program repeats itself.
+
+    Source: tf.keras.utils.set_random_seed.
+    """
     if not isinstance(seed, int):
         raise ValueError(f"Expected `seed` argument to be an integer. Received: seed={seed} (of type {type(seed)})")
     random.seed(seed)
@@ -98,7 +101,7 @@ def skip_seeds(layers: Iterable[Any]) -> None:
 
 
 def get_uid(prefix: str = "") -> int:
-    """Return how often names with this prefix were asked for, from 1 on."""
+    """Return how often names with this prefix were asked for, from 1 on. Source: tf.keras.backend.get_uid."""
     counts: dict[str, Iterator[int]] = getattr(_anew, "counts", _counts)
     return next(counts.setdefault(prefix, itertools.count(1)))
 
@@ -119,7 +122,7 @@ def counting_anew() -> Iterator[None]:
 
 
 def clear_session() -> None:
-    """Forget the names given: the next Dense is `dense` again."""
+    """Forget the names given: the next Dense is `dense` again. Source: tf.keras.backend.clear_session."""
     reset_uids()
 
 

@@ -25,7 +25,7 @@ _MODES = ("train", "test", "predict")
 class Callback:
     """The base of callbacks: override the methods to be called. `model` and `params` are set before training.
 
-    `logs` is a dict of the numbers so far: {"loss": 0.3, "accuracy": 0.9}.
+    `logs` is a dict of the numbers so far: {"loss": 0.3, "accuracy": 0.9}. Source: tf.keras.callbacks.Callback.
     """
 
     def __init__(self) -> None:

@@ -49,7 +49,7 @@ __getattr__, __dir__ = lookup("keras.callbacks")
 
 
 class LambdaCallback(Callback):
-    """A callback of functions, given by the names of the hooks."""
+    """A callback of functions, given by the names of the hooks. Source: tf.keras.callbacks.LambdaCallback."""
 
     def __init__(self, **hooks: Callable[..., Any] | None) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class EarlyStopping(_Watching):
     """Stop training when a logged value has not become better for `patience` epochs.
 
     min_delta: what counts as better. baseline: a value that is to be reached. restore_best_weights: end with the best
-    epoch's weights. start_from_epoch: epochs before it do not count.
+    epoch's weights. start_from_epoch: epochs before it do not count. Source: tf.keras.callbacks.EarlyStopping.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class ModelCheckpoint(_Watching):
     """Save the model or its weights after each epoch, or `save_freq` steps; with `save_best_only` when they are better.
 
     filepath: where to, with the epoch and logged values as "weights-{epoch:02d}-{val_loss:.2f}". A file is whole or it
-    is the one before.
+    is the one before. Source: tf.keras.callbacks.ModelCheckpoint.
     """
 
     def __init__(
@@ -231,7 +231,7 @@ class ModelCheckpoint(_Watching):
 
 
 class LearningRateScheduler(Callback):
-    """Set the learning rate before each epoch to schedule(epoch, rate)."""
+    """Set the learning rate before each epoch to schedule(epoch, rate). Source: tf.keras.callbacks."""
 
     def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:
         super().__init__()
@@ -260,7 +260,7 @@ class LearningRateScheduler(Callback):
 class ReduceLROnPlateau(_Watching):
     """Times `factor` the learning rate when a logged value has not become better for `patience` epochs.
 
-    cooldown: how many epochs after it do not count. min_lr: the least rate.
+    cooldown: how many epochs after it do not count. min_lr: the least rate. Source: tf.keras.callbacks.
     """
 
     def __init__(
@@ -305,7 +305,7 @@ class ReduceLROnPlateau(_Watching):
 
 
 class CSVLogger(Callback):
-    """Write the values of each epoch as a line of a file."""
+    """Write the values of each epoch as a line of a file. Source: tf.keras.callbacks.CSVLogger."""
 
     def __init__(self, filename: str | os.PathLike[str], separator: str = ",", append: bool = False) -> None:
         super().__init__()
@@ -343,7 +343,7 @@ class BackupAndRestore(Callback):
 
     How far streams of random numbers are is written as well, and data goes on in the order of a run without a fault:
     what comes before is run through, but for a generator that was taken from. In the middle of an epoch metrics begin
-    anew. The files are deleted when training has ended, unless not `delete_checkpoint`.
+    anew. The files are deleted when training has ended, unless not `delete_checkpoint`. Source: tf.keras.callbacks.
     """
 
     def __init__(
@@ -423,7 +423,7 @@ class BackupAndRestore(Callback):
 
 
 class TerminateOnNaN(Callback):
-    """Stop training at the first loss that is no finite number."""
+    """Stop training at the first loss that is no finite number. Source: tf.keras.callbacks.TerminateOnNaN."""
 
     def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
         """Look at the loss."""
@@ -437,7 +437,7 @@ class TensorBoard(Callback):
     """Write the values of each epoch as event files: log_dir/train and log_dir/validation, as TensorBoard reads them.
 
     update_freq: "epoch", or every how many steps the values of training are written as well ("batch": every step).
-    Weights' histograms, graphs, profiles and embeddings are not written.
+    Weights' histograms, graphs, profiles and embeddings are not written. Source: tf.keras.callbacks.TensorBoard.
     """
 
     def __init__(

@@ -164,7 +164,7 @@ FalseNegatives = _count("FalseNegatives", "Number of true ones that have no scor
 
 
 class Precision(_Counting):
-    """Share of true ones among those that score above a threshold (0.5).
+    """Share of true ones among those that score above a threshold (0.5). Source: tf.keras.metrics.Precision.
 
     thresholds: a number or several in [0, 1]. top_k: instead, an example's greatest count as positive. class_id: the
     only class that counts.
@@ -186,7 +186,7 @@ class Precision(_Counting):
 
 
 class Recall(Precision):
-    """Share of the true ones that score above a threshold (0.5). Arguments of Precision."""
+    """Share of the true ones that score above a threshold (0.5). Arguments of Precision. Source: tf.keras.metrics."""
 
     KEPT = ("true_positives", "false_negatives")
 
@@ -234,7 +234,7 @@ RecallAtPrecision = _best("RecallAtPrecision", "precision", "precision", "recall
 
 @without({"result()": "interpolate_pr_auc", "`num_thresholds`": "thresholds"})
 class AUC(_Counting):
-    """The area under the curve of true over false positives, or of precision over recall.
+    """The area under the curve of true over false positives, or of precision over recall. Source: tf.keras.metrics.AUC.
 
     curve: "ROC" or "PR". summation_method: "interpolation", "minoring" or "majoring". multi_label: scores f[b, labels],
     each label with a curve of its own; the result is their mean, weighted by `label_weights`.

@@ -42,7 +42,7 @@ __getattr__, __dir__ = lookup("keras.constraints")
 
 
 class Constraint:
-    """The base of constraints: `__call__(w)` gives the allowed value."""
+    """The base of constraints: `__call__(w)` gives the allowed value. Source: tf.keras.constraints.Constraint."""
 
     def __call__(self, w: Any) -> Any:
         """Return the allowed value for w."""
@@ -67,7 +67,7 @@ class _Norm(Constraint):
 
 
 class MaxNorm(_Norm):
-    """Norms along `axis` are at most `max_value`. f[*s] -> f[*s]."""
+    """Norms along `axis` are at most `max_value`. f[*s] -> f[*s]. Source: tf.keras.constraints.MaxNorm."""
 
     def __init__(self, max_value: float = 2, axis: int | Sequence[int] = 0) -> None:
         self.max_value = max_value
@@ -81,7 +81,7 @@ class MaxNorm(_Norm):
 
 
 class NonNeg(Constraint):
-    """Elements that are not negative. f[*s] -> f[*s]."""
+    """Elements that are not negative. f[*s] -> f[*s]. Source: tf.keras.constraints.NonNeg."""
 
     def __call__(self, w: Tensor) -> Any:
         """Return w with 0 for negative elements."""
@@ -90,7 +90,7 @@ class NonNeg(Constraint):
 
 
 class UnitNorm(_Norm):
-    """Norms along `axis` are 1. f[*s] -> f[*s]."""
+    """Norms along `axis` are 1. f[*s] -> f[*s]. Source: tf.keras.constraints.UnitNorm."""
 
     def __init__(self, axis: int | Sequence[int] = 0) -> None:
         self.axis = axis
@@ -102,7 +102,10 @@ class UnitNorm(_Norm):
 
 
 class MinMaxNorm(_Norm):
-    """Norms along `axis` move by the share `rate` into [min_value, max_value]. f[*s] -> f[*s]."""
+    """Norms along `axis` move by the share `rate` into [min_value, max_value]. f[*s] -> f[*s].
+
+    Source: tf.keras.constraints.MinMaxNorm.
+    """
 
     def __init__(
         self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: int | Sequence[int] = 0
@@ -123,7 +126,7 @@ class MinMaxNorm(_Norm):
 class RadialConstraint(Constraint):
     """Each square round the middle of a kernel f[size, size, in, out] has one value: one of the kernel's diagonal.
 
-    Raises ValueError for another rank.
+    Raises ValueError for another rank. Source: tf.keras.constraints.RadialConstraint.
     """
 
     def __call__(self, w: Tensor) -> Any:

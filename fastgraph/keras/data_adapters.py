@@ -40,6 +40,7 @@ def to_categorical(y: TensorLike, num_classes: int | None = None, dtype: Any = "
     """Return integer labels as rows that are 1 at the label and 0 elsewhere. i[*s] or i[*s, 1] -> f[*s, num_classes].
 
     num_classes: by default the greatest label and one. Raises IndexError for a label that is no class.
+    Source: tf.keras.utils.to_categorical.
 
     Examples:
         >>> to_categorical([0, 2, 1])
@@ -55,7 +56,10 @@ def to_categorical(y: TensorLike, num_classes: int | None = None, dtype: Any = "
 
 
 class Sequence:
-    """The base of data asked for batch by batch: state `__len__` and `__getitem__(index)`, a tuple for `fit`."""
+    """The base of data that is asked for batch by batch: state `__len__` and `__getitem__(index)`, a tuple for `fit`.
+
+    Source: tf.keras.utils.Sequence.
+    """
 
     def __getitem__(self, index: int) -> Any:
         """Return one batch: x, (x, y) or (x, y, sample_weight)."""

@@ -71,7 +71,7 @@ def _digits(error: OSError) -> tuple[Pair, Pair]:
 
 
 def fashion_mnist(cache_dir: str | None = None) -> tuple[Pair, Pair]:
-    """Return Fashion-MNIST in the form of MNIST: ten kinds of clothes."""
+    """Return Fashion-MNIST in the form of MNIST: ten kinds of clothes. Source: tf.keras.datasets.fashion_mnist."""
     parts = []
     for kind in ("train", "t10k"):
         for what, head in (("images-idx3", 16), ("labels-idx1", 8)):
@@ -146,7 +146,7 @@ def reuters(
     test_split: float = 0.2, seed: int = 113, start_char: int | None = 1, oov_char: int | None = 2, index_from: int = 3,
     cache_dir: str | None = None,
 ) -> tuple[Pair, Pair]:  # fmt: skip
-    """Return news as lists of words' numbers, and their topics, 46 of them."""
+    """Return news as lists of words' numbers, and their topics, 46 of them. Source: tf.keras.datasets.reuters."""
     with np.load(_fetched(path, "reuters.npz", cache_dir, hashed=True), allow_pickle=True) as data:
         x, y = data["x"], data["y"]
     order = np.arange(len(x))

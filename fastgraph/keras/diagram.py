@@ -11,7 +11,7 @@ def model_to_dot(
     model: Any, show_shapes: bool = False, show_dtype: bool = False, show_layer_names: bool = True,
     rankdir: str = "TB", expand_nested: bool = False, dpi: int = 96, **kwargs: Any,
 ) -> Any:  # fmt: skip
-    """Return a model as a pydot graph: a box for each layer, an arrow for each tensor.
+    """Return a model as a pydot graph: a box for each layer, an arrow for each tensor. Source: tf.keras.utils.
 
     Raises ImportError without pydot, ValueError for a model that is not built.
     """

@@ -29,6 +29,7 @@ def get_file(
     The cache is `cache_dir` (KERAS_HOME, else ~/.keras) / `cache_subdir`. file_hash: the file's sha256 or md5, by its
     length; a cached file with another one is fetched again. extract, untar: unpack it beside itself (with `untar` the
     path is without ".tar.gz"). Raises OSError where there is no network, ValueError for a file with another hash.
+    Source: tf.keras.utils.get_file.
     """
     if origin is None:
         raise ValueError('Please specify the "origin" argument (URL of the file to download).')

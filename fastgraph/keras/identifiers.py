@@ -30,12 +30,12 @@ def config_of(names: str) -> Callable[[Any], dict[str, Any]]:
 
 
 def get_custom_objects() -> dict[str, Any]:
-    """Return the dict of objects by name that belongs to the whole program."""
+    """Return the dict of objects by name that belongs to the whole program. Source: tf.keras.utils."""
     return _custom
 
 
 class CustomObjectScope:
-    """A context in which names mean these objects, in this thread."""
+    """A context in which names mean these objects, in this thread. Source: tf.keras.utils.CustomObjectScope."""
 
     def __init__(self, *args: Mapping[str, Any]) -> None:
         self.custom_objects = {name: value for one in args for name, value in one.items()}
@@ -53,7 +53,7 @@ custom_object_scope = CustomObjectScope
 
 
 def register_keras_serializable(package: str = "Custom", name: str | None = None) -> Callable[[Any], Any]:
-    """Return a decorator that makes a class or function known as "package>name", for configs.
+    """Return a decorator that makes a class or function known as "package>name", for configs. Source: tf.keras.utils.
 
     Raises ValueError for a class without `get_config`, or a name that is taken.
     """

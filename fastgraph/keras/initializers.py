@@ -66,7 +66,7 @@ __getattr__, __dir__ = lookup("keras.initializers")
 
 
 class Initializer:
-    """The base of initializers: `__call__(shape, dtype)` gives values."""
+    """The base of initializers: `__call__(shape, dtype)` gives values. Source: tf.keras.initializers.Initializer."""
 
     def __call__(self, shape: Any, dtype: Any = None, **kwargs: Any) -> Tensor:  # subclasses may take less
         """Return values of this shape and dtype."""
@@ -101,7 +101,7 @@ def _part(shape: SizeLike, given: dict[str, Any], whole: str = "") -> Any:
 
 
 class Zeros(Initializer):
-    """Zeros as what a weight begins with.
+    """Zeros as what a weight begins with. Source: tf.keras.initializers.Zeros.
 
     A call takes a shape and a dtype (float32), and raises ValueError for strings.
 
@@ -118,7 +118,7 @@ class Zeros(Initializer):
 
 
 class Ones(Initializer):
-    """All 1. Raises ValueError for strings."""
+    """All 1. Raises ValueError for strings. Source: tf.keras.initializers.Ones."""
 
     def __call__(self, shape: SizeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return ones."""
@@ -126,7 +126,7 @@ class Ones(Initializer):
 
 
 class Constant(Initializer):
-    """All `value`."""
+    """All `value`. Source: tf.keras.initializers.Constant."""
 
     def __init__(self, value: TensorLike = 0) -> None:
         self.value = value
@@ -200,7 +200,7 @@ class _Random(Initializer):
 
 
 class RandomUniform(_Random):
-    """Even between minval and maxval."""
+    """Even between minval and maxval. Source: tf.keras.initializers.RandomUniform."""
 
     def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None) -> None:
         super().__init__(seed)
@@ -216,7 +216,7 @@ class RandomUniform(_Random):
 
 
 class RandomNormal(_Random):
-    """Normal with `mean` and `stddev`."""
+    """Normal with `mean` and `stddev`. Source: tf.keras.initializers.RandomNormal."""
 
     KIND = "normal"
 
@@ -234,7 +234,7 @@ class RandomNormal(_Random):
 
 
 class TruncatedNormal(RandomNormal):
-    """Normal, but within two `stddev` of `mean`."""
+    """Normal, but within two `stddev` of `mean`. Source: tf.keras.initializers.TruncatedNormal."""
 
     KIND = "truncated_normal"
 
@@ -262,7 +262,7 @@ class NormalDraws(AsOps, RandomNormal):
 class VarianceScaling(_Random):
     """Variance scale / n, where n is by `mode` the count of inputs, of outputs, or their mean. Glorot 2010, He 2015.
 
-    Raises ValueError for scale <= 0 and unknown modes and distributions.
+    Raises ValueError for scale <= 0 and unknown modes and distributions. Source: tf.keras.initializers.VarianceScaling.
     """
 
     def __init__(
@@ -318,35 +318,35 @@ class _Named(VarianceScaling):
 
 
 class GlorotUniform(_Named):
-    """Even, variance 2 / (inputs + outputs). Glorot and Bengio 2010."""
+    """Even, variance 2 / (inputs + outputs). Glorot and Bengio 2010. Source: tf.keras.initializers.GlorotUniform."""
 
 
 class GlorotNormal(_Named):
-    """Truncated normal, variance 2 / (inputs + outputs)."""
+    """Truncated normal, variance 2 / (inputs + outputs). Source: tf.keras.initializers.GlorotNormal."""
 
     DISTRIBUTION = "truncated_normal"
 
 
 class HeUniform(_Named):
-    """Even, variance 2 / inputs. He et al. 2015."""
+    """Even, variance 2 / inputs. He et al. 2015. Source: tf.keras.initializers.HeUniform."""
 
     SCALE, MODE = 2.0, "fan_in"
 
 
 class HeNormal(_Named):
-    """Truncated normal, variance 2 / inputs."""
+    """Truncated normal, variance 2 / inputs. Source: tf.keras.initializers.HeNormal."""
 
     SCALE, MODE, DISTRIBUTION = 2.0, "fan_in", "truncated_normal"
 
 
 class LecunUniform(_Named):
-    """Even, variance 1 / inputs. LeCun et al. 1998."""
+    """Even, variance 1 / inputs. LeCun et al. 1998. Source: tf.keras.initializers.LecunUniform."""
 
     MODE = "fan_in"
 
 
 class LecunNormal(_Named):
-    """Truncated normal, variance 1 / inputs."""
+    """Truncated normal, variance 1 / inputs. Source: tf.keras.initializers.LecunNormal."""
 
     MODE, DISTRIBUTION = "fan_in", "truncated_normal"
 
@@ -354,7 +354,7 @@ class LecunNormal(_Named):
 class Orthogonal(_Random):
     """gain times orthonormal rows or columns, whichever are fewer, of the last axis against all others.
 
-    Raises ValueError for less than two axes. Saxe et al. 2014.
+    Raises ValueError for less than two axes. Saxe et al. 2014. Source: tf.keras.initializers.Orthogonal.
     """
 
     def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:

@@ -51,6 +51,8 @@ def sparse_categorical_crossentropy(
         >>> loss = tf.keras.losses.sparse_categorical_crossentropy([0, 1], [[1.0, 0.0], [0.5, 0.5]])
         >>> loss.numpy().round(4)
         array([0.    , 0.6931], dtype=float32)
+
+    Source: tf.keras.losses.sparse_categorical_crossentropy.
     """
     scores, targets = convert_to_tensor(y_pred), convert_to_tensor(y_true)
     if scores.shape.rank is None or targets.shape.rank is None:

@@ -88,7 +88,7 @@ _NO_MEAN = (
 
 
 class Loss:
-    """The base of losses: `call(y_true, y_pred)` gives the losses of the examples."""
+    """The base of losses: `call(y_true, y_pred)` gives the losses of the examples. Source: tf.keras.losses.Loss."""
 
     _in_compile = False  # whether a model calls it, which divides by the number of replicas
 
@@ -142,7 +142,7 @@ class Loss:
 
 
 class SparseCategoricalCrossentropy(Loss):
-    """Cross-entropy of integer labels and scores of the classes.
+    """Cross-entropy of integer labels and scores of the classes. Source: tf.keras.losses.SparseCategoricalCrossentropy.
 
     A call takes `y_true` i[*s] (or [*s, 1]) and `y_pred` f[*s, classes].
 
@@ -270,7 +270,7 @@ _CLASSES: dict[str, Any] = {
 def get(identifier: Identifier) -> Any:
     """Return a loss: a callable itself, a function by its name, a Loss by its class's name or config, or None.
 
-    Raises ValueError for an unknown one.
+    Raises ValueError for an unknown one. Source: tf.keras.losses.get.
     """
     if identifier is None or callable(identifier):
         return identifier

@@ -29,7 +29,7 @@ from fastgraph.state.variable import Variable, VariableAggregation, VariableSync
 class Metric(Layer):
     """The base of metrics: state `update_state` and `result`; make weights with `add_weight` in the constructor.
 
-    Calling a metric updates it and returns the result.
+    Calling a metric updates it and returns the result. Source: tf.keras.metrics.Metric.
     """
 
     _is_metric = True
@@ -113,7 +113,7 @@ def _of_all_replicas(stated: Callable[..., Any], module: str) -> Callable[..., A
 class PyMetric(Metric):
     """The base of metrics whose `update_state`, `result` and `reset_state` are Python, not ops: they get eager tensors.
 
-    `result` gives one number.
+    `result` gives one number. Source: tf.keras.metrics.experimental.PyMetric.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -150,7 +150,7 @@ def _as_python(method: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 class Sum(Metric):
-    """The sum of the values, each times its weight."""
+    """The sum of the values, each times its weight. Source: tf.keras.metrics.Sum."""
 
     def __init__(self, name: str | None = "sum", dtype: DTypeLike | None = None) -> None:
         super().__init__(name, dtype)
@@ -167,7 +167,7 @@ class Sum(Metric):
 
 
 class Mean(Metric):
-    """The mean of the values, each with its weight."""
+    """The mean of the values, each with its weight. Source: tf.keras.metrics.Mean."""
 
     def __init__(self, name: str | None = "mean", dtype: DTypeLike | None = None) -> None:
         super().__init__(name, dtype)
@@ -187,7 +187,7 @@ class Mean(Metric):
 
 
 class MeanTensor(Metric):
-    """The mean of each element of tensors of one shape, each with its weight."""
+    """The mean of each element of tensors of one shape, each with its weight. Source: tf.keras.metrics.MeanTensor."""
 
     total: Any = None
     count: Any = None

@@ -94,7 +94,7 @@ logcosh = log_cosh
 
 
 class RootMeanSquaredError(MeanMetricWrapper):
-    """Root of the mean of the squared differences."""
+    """Root of the mean of the squared differences. Source: tf.keras.metrics.RootMeanSquaredError."""
 
     def __init__(self, name: str | None = "root_mean_squared_error", dtype: DTypeLike | None = None) -> None:
         super().__init__(lambda y_true, y_pred: square(y_pred - y_true), name, dtype)
@@ -105,7 +105,7 @@ class RootMeanSquaredError(MeanMetricWrapper):
 
 
 class MeanRelativeError(Mean):
-    """The mean of |y_true - y_pred| / normalizer, which has their shape."""
+    """The mean of |y_true - y_pred| / normalizer, which has their shape. Source: tf.keras.metrics.MeanRelativeError."""
 
     def __init__(self, normalizer: TensorLike, name: str | None = None, dtype: DTypeLike | None = None) -> None:
         super().__init__(name, dtype)
@@ -263,7 +263,7 @@ _CLASSES: dict[str, Any] = {
 def get(identifier: Identifier) -> Any:
     """Return a metric: a callable itself, a function by its name, a Metric by its class's name or config.
 
-    Raises ValueError for an unknown one.
+    Raises ValueError for an unknown one. Source: tf.keras.metrics.get.
     """
     if callable(identifier):
         return identifier

@@ -81,7 +81,7 @@ def deserialize_keras_object(config: Any, custom_objects: Mapping[str, Any] | No
 
 
 def model_from_config(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Return the model of a config of its class."""
+    """Return the model of a config of its class. Source: tf.keras.models.model_from_config."""
     with identifiers.CustomObjectScope(custom_objects or {}):
         return layers.deserialize(config)
 
@@ -98,7 +98,7 @@ def to_json(model: Any, **kwargs: Any) -> str:
 
 
 def clone_model(model: Any, input_tensors: Any = None, clone_function: Any = None) -> Any:
-    """Return a model of such layers, with weights of its own."""
+    """Return a model of such layers, with weights of its own. Source: tf.keras.models.clone_model."""
     if input_tensors is not None:
         raise NotBuiltError("clone_model takes no input_tensors: call the clone on them.")
     if clone_function is not None:
@@ -121,7 +121,7 @@ def _compiled(model: Any) -> Any:
 def save_model(
     model: Any, filepath: Any, overwrite: bool = True, save_format: str | None = None, **kwargs: Any
 ) -> None:
-    """Write a model: layers, how it was compiled, weights and the optimizer's.
+    """Write a model: layers, how it was compiled, weights and the optimizer's. Source: tf.keras.models.save_model.
 
     filepath: `.keras`, or a folder. Raises NotBuiltError for .h5, FileExistsError unless `overwrite`, ValueError for a
     model that is not built and goes to a folder.
@@ -175,7 +175,7 @@ def load_model(
 ) -> Any:  # fmt: skip
     """Return the model that `save_model` wrote; of a SavedModel without a config what tf.saved_model.load gives.
 
-    custom_objects: {name: class} of what is not Keras's own.
+    custom_objects: {name: class} of what is not Keras's own. Source: tf.keras.models.load_model.
     """
     path = os.fspath(filepath)
     if not os.path.exists(path):

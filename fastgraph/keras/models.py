@@ -67,7 +67,7 @@ __getattr__, __dir__ = lookup("keras.models")
     }
 )
 class Model(Trainer, Layer):
-    """A layer made of layers, which can be trained.
+    """A layer made of layers, which can be trained. Source: tf.keras.Model.
 
     Either a subclass that states layers in `__init__` and what they do in `call`, or, functional, Model(inputs,
     outputs): what stands between symbolic tensors, one or several (lists, dicts), of tf.keras.Input and of layers
@@ -314,7 +314,7 @@ class Model(Trainer, Layer):
         self, filepath: str | os.PathLike[str], overwrite: bool = True, save_format: str | None = None, options:
         CheckpointOptions | None = None,
     ) -> None:  # fmt: skip
-        """Write the weights to files, which are whole or those before.
+        """Write the weights to files, which are whole or those before. Source: tf.keras.Model.save_weights.
 
         filepath: without a suffix a checkpoint as TensorFlow's, with the optimizer's slots; of the weights alone with
         .npz NumPy's, with .safetensors (needs safetensors), with .weights.h5 a file that Keras 3 reads (needs h5py).
@@ -329,7 +329,7 @@ class Model(Trainer, Layer):
         """Set the weights from what `save_weights` of such a model wrote, or TensorFlow; return a status.
 
         Of a checkpoint also a model without weights yet: they are set as they are made. Raises NotFoundError or
-        FileNotFoundError, or ValueError for weights of another number or shape.
+        FileNotFoundError, or ValueError for weights of another number or shape. Source: tf.keras.Model.load_weights.
         """
         if skip_mismatch or by_name:
             raise NotBuiltError("load_weights takes all weights, in order: skip_mismatch and by_name are not built.")
@@ -345,6 +345,7 @@ class Model(Trainer, Layer):
         """Return the specs of what the model is called with, ([inputs], {}), for batches of any size.
 
         None for a model that was neither called nor built. Raises NotBuiltError unless `dynamic_batch`.
+        Source: tf.keras.Model.save_spec.
         """
         from fastgraph.keras import exporting
 
@@ -353,7 +354,7 @@ class Model(Trainer, Layer):
         return exporting.save_spec(self)
 
     def to_json(self, **kwargs: Any) -> str:
-        """Return the class and config as text; `kwargs` are json.dumps's."""
+        """Return the class and config as text; `kwargs` are json.dumps's. Source: tf.keras.Model.to_json."""
         from fastgraph.keras import model_serialization
 
         return model_serialization.to_json(self, **kwargs)
@@ -361,7 +362,7 @@ class Model(Trainer, Layer):
     def export(self, filepath: str | os.PathLike[str]) -> None:
         """Write a SavedModel of the model as it is called to predict: an object with the function `serve`.
 
-        Raises ValueError for a model that was neither called nor built.
+        Raises ValueError for a model that was neither called nor built. Source: tf.keras.Model.export.
         """
         from fastgraph.keras import exporting
 
@@ -373,7 +374,7 @@ class Model(Trainer, Layer):
     ) -> None:  # fmt: skip
         """Print a table of the layers, their output shapes and numbers of weights.
 
-        Raises ValueError for a model that is not built.
+        Raises ValueError for a model that is not built. Source: tf.keras.Model.summary.
         """
         if not self.built:
             raise ValueError(
@@ -385,7 +386,7 @@ class Model(Trainer, Layer):
 
 
 class Sequential(Model):
-    """Layers one after another. f[*s] -> f[*t].
+    """Layers one after another. f[*s] -> f[*t]. Source: tf.keras.Sequential.
 
     With tf.keras.Input, an InputLayer or a layer with an `input_shape` at its head it is built as it is added to, else
     by its first call.

@@ -19,7 +19,7 @@ _INTERVAL = 0.05
 
 
 class Progbar:
-    """Progress on standard output: a bar on a terminal, a line at the end elsewhere.
+    """Progress on standard output: a bar on a terminal, a line at the end elsewhere. Source: tf.keras.utils.Progbar.
 
     target: how many steps there are, None if that is not known. verbose: 0 nothing, 1 a bar, 2 a line at the end.
     stateful_metrics: names of values that are shown as they are; of others the mean is. A value may be a tensor: it is

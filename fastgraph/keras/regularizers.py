@@ -29,7 +29,7 @@ __getattr__, __dir__ = lookup("keras.regularizers")
 
 
 class Regularizer:
-    """The base of regularizers: `__call__(x)` gives the penalty."""
+    """The base of regularizers: `__call__(x)` gives the penalty. Source: tf.keras.regularizers.Regularizer."""
 
     def __call__(self, x: Any) -> Any:
         """Return the penalty of x."""
@@ -46,7 +46,7 @@ class Regularizer:
 
 
 class L1L2(Regularizer):
-    """l1 * sum |x| + l2 * sum x². Raises ValueError for what is no number."""
+    """l1 * sum |x| + l2 * sum x². Raises ValueError for what is no number. Source: tf.keras.regularizers.L1L2."""
 
     def __init__(self, l1: float | None = 0.0, l2: float | None = 0.0) -> None:
         self.l1 = _number(0.0 if l1 is None else l1)
@@ -66,7 +66,7 @@ class L1L2(Regularizer):
 
 
 class L1(L1L2):
-    """l1 * sum |x|."""
+    """l1 * sum |x|. Source: tf.keras.regularizers.L1."""
 
     def __init__(self, l1: float | None = 0.01) -> None:
         super().__init__(l1=0.01 if l1 is None else l1)
@@ -75,7 +75,7 @@ class L1(L1L2):
 
 
 class L2(L1L2):
-    """l2 * sum x²."""
+    """l2 * sum x². Source: tf.keras.regularizers.L2."""
 
     def __init__(self, l2: float | None = 0.01) -> None:
         super().__init__(l2=0.01 if l2 is None else l2)
@@ -84,7 +84,7 @@ class L2(L1L2):
 
 
 class OrthogonalRegularizer(Regularizer):
-    """factor times the mean |cosine| of two rows of a matrix, or of two columns.
+    """factor times the mean |cosine| of two rows of a matrix, or of two columns. Source: tf.keras.regularizers.
 
     Raises ValueError for a factor that is no number, and for a mode other than "rows" and "columns".
     """
@@ -113,7 +113,7 @@ class OrthogonalRegularizer(Regularizer):
 
 
 def l1_l2(l1: float = 0.01, l2: float = 0.01) -> L1L2:
-    """Return L1L2(l1, l2)."""
+    """Return L1L2(l1, l2). Source: tf.keras.regularizers.l1_l2."""
     return L1L2(l1=l1, l2=l2)
 
 

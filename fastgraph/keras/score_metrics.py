@@ -68,7 +68,7 @@ class IoU(Metric):
 
 
 class MeanIoU(IoU):
-    """IoU of all classes."""
+    """IoU of all classes. Source: tf.keras.metrics.MeanIoU."""
 
     def __init__(
         self, num_classes: int, name: str | None = None, dtype: DTypeLike | None = None,
@@ -80,7 +80,7 @@ class MeanIoU(IoU):
 
 
 class OneHotIoU(IoU):
-    """IoU of labels that are one-hot along `axis`, and of scores."""
+    """IoU of labels that are one-hot along `axis`, and of scores. Source: tf.keras.metrics.OneHotIoU."""
 
     def __init__(
         self, num_classes: int, target_class_ids: Sequence[int], name: str | None = None,
@@ -92,7 +92,7 @@ class OneHotIoU(IoU):
 
 
 class OneHotMeanIoU(MeanIoU):
-    """MeanIoU of labels that are one-hot along `axis`, and of scores."""
+    """MeanIoU of labels that are one-hot along `axis`, and of scores. Source: tf.keras.metrics.OneHotMeanIoU."""
 
     def __init__(
         self, num_classes: int, name: str | None = None, dtype: DTypeLike | None = None,
@@ -104,7 +104,7 @@ class OneHotMeanIoU(MeanIoU):
 
 
 class BinaryIoU(IoU):
-    """IoU of the classes 0 and 1, which a score of `threshold` or more is."""
+    """IoU of the classes 0 and 1, which a score of `threshold` or more is. Source: tf.keras.metrics.BinaryIoU."""
 
     def __init__(
         self, target_class_ids: Sequence[int] = (0, 1), threshold: float = 0.5, name: str | None = None,
@@ -133,7 +133,7 @@ class FBetaScore(Metric):
     """(1 + beta²) * precision * recall / (beta² * precision + recall), of labels and scores f[b, classes].
 
     threshold: above it a score is a yes; None: the greatest of an example. average: None (one for each class), "micro"
-    (all counts together), "macro" (the mean) or "weighted" (by how many labels).
+    (all counts together), "macro" (the mean) or "weighted" (by how many labels). Source: tf.keras.metrics.FBetaScore.
     """
 
     _SUMS = ("true_positives", "false_positives", "false_negatives", "intermediate_weights")
@@ -183,7 +183,7 @@ class FBetaScore(Metric):
 
 
 class F1Score(FBetaScore):
-    """FBetaScore with beta 1: the harmonic mean of precision and recall."""
+    """FBetaScore with beta 1: the harmonic mean of precision and recall. Source: tf.keras.metrics.F1Score."""
 
     def __init__(
         self, average: str | None = None, threshold: float | None = None, name: str | None = "f1_score",
@@ -197,7 +197,7 @@ class R2Score(Metric):
     """1 - the sum of squared errors over that of deviations from the mean, of f[b, n]: for each of n, or one of all.
 
     class_aggregation: None (all n), "uniform_average" (the mean) or "variance_weighted_average". num_regressors: the
-    score is adjusted for so many, where there are more examples.
+    score is adjusted for so many, where there are more examples. Source: tf.keras.metrics.R2Score.
     """
 
     _SUMS = ("squared_sum", "sum", "residual", "count")

@@ -17,7 +17,7 @@ def pad_sequences(
 ) -> np.ndarray:  # fmt: skip
     """Return lists as rows of one length: cut, or padded with `value`, at the beginning or ("post") the end.
 
-    maxlen: the length; None: that of the longest.
+    maxlen: the length; None: that of the longest. Source: tf.keras.utils.pad_sequences.
     """
     if not hasattr(sequences, "__len__"):
         raise ValueError("`sequences` must be iterable.")
@@ -50,7 +50,7 @@ def pad_sequences(
 
 
 def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) -> np.ndarray:
-    """Return a Pillow image as f32[h, w, c]."""
+    """Return a Pillow image as f32[h, w, c]. Source: tf.keras.utils.img_to_array."""
     x = np.asarray(img, dtype=dtype or backend.floatx())
     if x.ndim not in (2, 3):
         raise ValueError(f"Unsupported image shape: {x.shape}")
@@ -59,7 +59,10 @@ def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) ->
 
 
 def make_sampling_table(size: int, sampling_factor: float = 1e-5) -> np.ndarray:
-    """Return how likely a word is kept by its rank, if words are as frequent as Zipf's law says. f64[size]."""
+    """Return how likely a word is kept by its rank, if words are as frequent as Zipf's law says. f64[size].
+
+    Source: tf.keras.preprocessing.sequence.make_sampling_table.
+    """
     rank = np.maximum(np.arange(size), 1)
     rarity = rank * (np.log(rank) + 0.577) + 0.5 - 1.0 / (12.0 * rank)
     return np.minimum(1.0, np.sqrt(sampling_factor * rarity))
@@ -71,7 +74,7 @@ def skipgrams(
 ) -> tuple[list[list[Any]], list[Any]]:  # fmt: skip
     """Return pairs of words of a sequence, and 1 where they are within `window_size`, 0 where one was drawn.
 
-    Word 0 is none. Draws are those of Python's `random`.
+    Word 0 is none. Draws are those of Python's `random`. Source: tf.keras.preprocessing.sequence.skipgrams.
     """
     pairs = []
     for i, word in enumerate(sequence):

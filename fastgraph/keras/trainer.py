@@ -61,7 +61,8 @@ class Trainer:
         loss, metrics, loss_weights: for several outputs a list in their order, or a dict by their names. `metrics` are
         means over examples, `weighted_metrics` weight them as the loss does. run_eagerly: steps run op by op.
         steps_per_execution, jit_compile: kept, and without effect, since steps are compiled and cheap to begin.
-        Raises ValueError for unknown names, and in a strategy's scope for a model made outside of it.
+        Raises ValueError for unknown names, and in a strategy's scope for a model made outside of it. Source:
+        tf.keras.Model.compile.
         """
         for unknown in set(kwargs) - {"pss_evaluation_shards", "experimental_run_tf_function"}:
             raise TypeError(f"Invalid keyword argument(s) in `compile()`: {unknown!r}.")
@@ -231,7 +232,7 @@ class Trainer:
         validation_split: the share at the end of the arrays that is not trained on but evaluated after each epoch;
         validation_data: what is evaluated instead. class_weight: {class: weight}. verbose: 0 says nothing, 1 a bar for
         each epoch (on a terminal; a line elsewhere), 2 a line. Raises RuntimeError before `compile`, ValueError for
-        arrays of different lengths.
+        arrays of different lengths. Source: tf.keras.Model.fit.
 
         Examples:
             >>> model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
@@ -339,7 +340,10 @@ class Trainer:
         str = "auto", sample_weight: Examples | None = None, steps: int | None = None, callbacks: Sequence[Any] |
         CallbackList | None = None, return_dict: bool = False, **kwargs: Any,
     ) -> Any:  # fmt: skip
-        """Return the loss, or [loss, metrics ...], of the data, with `return_dict` a dict. Takes what `fit` takes."""
+        """Return the loss, or [loss, metrics ...], of the data, or with `return_dict` a dict. Takes what `fit` takes.
+
+        Source: tf.keras.Model.evaluate.
+        """
         self._check_compiled(kwargs)
         self._check_sharding(x)
         source = source_of(x, y, sample_weight, batch_size, steps, infinite_steps="steps")
@@ -350,7 +354,10 @@ class Trainer:
         self, x: Examples, batch_size: int | None = None, verbose: int | str = "auto", steps: int | None = None,
         callbacks: Sequence[Any] | CallbackList | None = None, **kwargs: Any,
     ) -> Any:  # fmt: skip
-        """Return the model's outputs for the data, batch by batch, as NumPy arrays. Needs no `compile`."""
+        """Return the model's outputs for the data, batch by batch, as NumPy arrays. Needs no `compile`.
+
+        Source: tf.keras.Model.predict.
+        """
         _check_queues(kwargs)
         source = source_of(x, None, None, batch_size, steps, infinite_steps="steps")
         calls = self._calls(callbacks, verbose, False, epochs=1, steps=source.steps)

@@ -73,7 +73,7 @@ def _class(kind: str) -> Any:
 
 
 class LinearOperator(Module, CompositeTensor, abc.ABC):
-    """A matrix, or a batch of them, known by what can be done with it.
+    """A matrix, or a batch of them, known by what can be done with it. Source: tf.linalg.LinearOperator.
 
     Hints (`is_non_singular` and the like) are taken as they are given, None for what is not known, and decide which
     way something is computed. A subclass defines `_shape`, `_shape_tensor` and `_matmul`, and what else it can do well.

@@ -125,7 +125,7 @@ class _OfBlocks(OfSeveral):
 
 
 class LinearOperatorBlockDiag(_OfBlocks, defaults={"is_square": True}):
-    """The operator with others of one dtype along its diagonal, 0 elsewhere.
+    """The operator with others of one dtype along its diagonal, 0 elsewhere. Source: tf.linalg.LinearOperatorBlockDiag.
 
     Raises: TypeError for several dtypes, ValueError for no operators and hints that cannot hold.
     """
@@ -148,7 +148,7 @@ class LinearOperatorBlockLowerTriangular(_OfBlocks, kind="`LinearOperatorBlockLo
     """The operator of rows of others: one in the first, two in the second, and so on; the last of each is square.
 
     Raises: TypeError for several dtypes, ValueError for other numbers of operators, shapes that do not fit, hints that
-    cannot hold.
+    cannot hold. Source: tf.linalg.LinearOperatorBlockLowerTriangular.
     """
 
     _label = "LinearOperatorBlockLowerTriangular"

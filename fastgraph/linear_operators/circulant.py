@@ -29,7 +29,7 @@ _FORWARD, _BACK = {1: fft, 2: fft2d, 3: fft3d}, {1: ifft, 2: ifft2d, 3: ifft3d}
 class LinearOperatorCirculant(
     OperatorOfFields, defaults={"is_square": True}, kind="A [[nested] block] circulant operator"
 ):
-    """Convolution around a circle, of a spectrum [*b, n].
+    """Convolution around a circle, of a spectrum [*b, n]. Source: tf.linalg.LinearOperatorCirculant.
 
     Of another input_output_dtype than complex64 if said; real where the spectrum is Hermitian. Raises: ValueError for a
     scalar and hints that cannot hold.
@@ -111,7 +111,7 @@ class LinearOperatorCirculant(
 class LinearOperatorCirculant2D(LinearOperatorCirculant):
     """Circulant blocks in a circle, of a spectrum [*b, m, n]; else as LinearOperatorCirculant.
 
-    Raises: ValueError as that does.
+    Raises: ValueError as that does. Source: tf.linalg.LinearOperatorCirculant2D.
     """
 
     _depth = 2
@@ -120,7 +120,7 @@ class LinearOperatorCirculant2D(LinearOperatorCirculant):
 class LinearOperatorCirculant3D(LinearOperatorCirculant):
     """Circles of circles of circulant blocks, of a spectrum [*b, l, m, n]; else as LinearOperatorCirculant.
 
-    Raises: ValueError as that does.
+    Raises: ValueError as that does. Source: tf.linalg.LinearOperatorCirculant3D.
     """
 
     _depth = 3

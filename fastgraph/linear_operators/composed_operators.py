@@ -72,7 +72,10 @@ class _OfOne(OperatorOfFields):
 
 
 class LinearOperatorAdjoint(_OfOne):
-    """The operator of the adjoint of another one. Raises: ValueError for hints that are not those of the other."""
+    """The operator of the adjoint of another one. Raises: ValueError for hints that are not those of the other.
+
+    Source: tf.linalg.LinearOperatorAdjoint.
+    """
 
     _suffix = "adjoint"
 
@@ -95,7 +98,7 @@ class LinearOperatorAdjoint(_OfOne):
 
 
 class LinearOperatorInversion(_OfOne):
-    """The operator of the inverse of another one.
+    """The operator of the inverse of another one. Source: tf.linalg.LinearOperatorInversion.
 
     Raises: ValueError for one that is singular or not square, and for hints that are not those of the other.
     """
@@ -171,7 +174,7 @@ def _are_adjoint(a: LinearOperator, b: LinearOperator) -> bool:
 
 
 class LinearOperatorComposition(OfSeveral):
-    """The product of operators of one dtype: the last is applied first.
+    """The product of operators of one dtype: the last is applied first. Source: tf.linalg.LinearOperatorComposition.
 
     Raises: TypeError for several dtypes, ValueError for no operators, shapes that do not fit, hints that cannot hold.
     """
@@ -236,7 +239,7 @@ def _outer(a: Any, b: Any) -> Any:
 
 
 class LinearOperatorKronecker(OfSeveral):
-    """The Kronecker product of operators of one dtype.
+    """The Kronecker product of operators of one dtype. Source: tf.linalg.LinearOperatorKronecker.
 
     Products and solutions take those of each factor along its own axis. Raises: TypeError for several dtypes,
     ValueError for no operators and hints that cannot hold.
@@ -317,7 +320,7 @@ class LinearOperatorLowRankUpdate(OperatorOfFields):
     """L + U D V^H, of an operator L of n rows, U and V t[*b, n, r] (V None: U), diagonal of D t[*b, r] (None: ones).
 
     Solutions and determinants take those of L, and of matrices of r rows. Raises: ValueError for shapes that do not fit
-    and hints that cannot hold.
+    and hints that cannot hold. Source: tf.linalg.LinearOperatorLowRankUpdate.
     """
 
     _v: Any

@@ -40,6 +40,7 @@ def conjugate_gradient(
 
     Stops after max_iter steps, or once no residual is longer than tol times rhs. `preconditioner` is near to A's
     inverse, `x` near to the solution. Raises: ValueError unless A is self-adjoint and positive definite by its hints.
+    Source: tf.linalg.experimental.conjugate_gradient.
     """
     if not (operator.is_self_adjoint and operator.is_positive_definite):
         raise ValueError("Expected a self-adjoint, positive definite operator.")

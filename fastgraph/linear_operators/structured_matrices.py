@@ -68,7 +68,7 @@ def with_diagonal_added(x: Any, diagonal: Any) -> Any:
 
 
 class LinearOperatorFullMatrix(OperatorOfFields):
-    """The operator of a matrix t[*b, m, n] of floating or complex numbers.
+    """The operator of a matrix t[*b, m, n] of floating or complex numbers. Source: tf.linalg.LinearOperatorFullMatrix.
 
     Raises: TypeError for another dtype, ValueError for fewer than two axes.
     """
@@ -88,7 +88,7 @@ class LinearOperatorFullMatrix(OperatorOfFields):
 class LinearOperatorLowerTriangular(
     OperatorOfFields, kind="Only square lower triangular operators supported at this time."
 ):
-    """The operator of the lower triangle of a matrix.
+    """The operator of the lower triangle of a matrix. Source: tf.linalg.LinearOperatorLowerTriangular.
 
     Args:
         tril: t[*b, n, n]; what stands above the diagonal is not read.
@@ -129,7 +129,7 @@ class _Diagonal(OperatorOfFields):
 
 
 class LinearOperatorDiag(_Diagonal, kind="Only square diagonal operators currently supported."):
-    """The operator of a diagonal matrix.
+    """The operator of a diagonal matrix. Source: tf.linalg.LinearOperatorDiag.
 
     Args:
         diag: The diagonal, t[*b, n].
@@ -238,7 +238,7 @@ class _OfSizes(_Diagonal):
 class LinearOperatorIdentity(_OfSizes, defaults=dict.fromkeys(HINTS, True)):
     """The operator that changes nothing, of num_rows i[], perhaps for a batch_shape i[b]; float32 unless said.
 
-    Raises: TypeError, ValueError for what is no size, for hints but True.
+    Raises: TypeError, ValueError for what is no size, for hints but True. Source: tf.linalg.LinearOperatorIdentity.
     """
 
     num_rows, batch_shape, dtype = Field(), Field(default=None), Field(default=None)
@@ -265,6 +265,7 @@ class LinearOperatorScaledIdentity(_OfSizes, defaults={"is_square": True}, kind=
     """The operator that multiplies by a number, of num_rows i[] and multiplier t[*b].
 
     Raises: TypeError, ValueError for what is no size, ValueError for hints that cannot hold.
+    Source: tf.linalg.LinearOperatorScaledIdentity.
     """
 
     num_rows, multiplier = Field(), Field("The number, one for each matrix.", 0)
@@ -300,6 +301,7 @@ class LinearOperatorZeros(_OfSizes, defaults=_NOTHING):
     """The operator whose results are 0, of num_rows and num_columns i[], for a batch_shape; float32 unless said.
 
     Raises: TypeError, ValueError for what is no size, ValueError for hints that cannot hold.
+    Source: tf.linalg.LinearOperatorZeros.
     """
 
     num_rows, num_columns, batch_shape, dtype = Field(), Field(default=None), Field(default=None), Field(default=None)
@@ -346,7 +348,7 @@ class LinearOperatorZeros(_OfSizes, defaults=_NOTHING):
 class LinearOperatorHouseholder(OperatorOfFields, kind="A Householder operator", always=_REFLECTION):
     """The reflection I - 2 v v^H for a v of length 1, that of a reflection_axis t[*b, n] of any length but 0.
 
-    Raises: ValueError for a scalar and hints that cannot hold.
+    Raises: ValueError for a scalar and hints that cannot hold. Source: tf.linalg.LinearOperatorHouseholder.
     """
 
     reflection_axis = Field("The axis.", 1)
@@ -381,6 +383,7 @@ class LinearOperatorPermutation(OperatorOfFields, kind="A Permutation operator")
     """The operator that puts row perm[i] at i, of permutations i[*b, n]; float32 unless said.
 
     Raises: TypeError for other numbers, ValueError for a scalar, what is no permutation, hints that cannot hold.
+    Source: tf.linalg.LinearOperatorPermutation.
     """
 
     perm, dtype = Field("The permutations.", 1), Field(default="float32")
@@ -430,6 +433,7 @@ class LinearOperatorToeplitz(OperatorOfFields, kind="Only square Toeplitz operat
     """The operator with one number along each diagonal, of its first column and row t[*b, n]; row[..., 0] is not read.
 
     Products are made by Fourier transforms. Raises: ValueError for scalars, lengths that differ, `is_square=False`.
+    Source: tf.linalg.LinearOperatorToeplitz.
     """
 
     col, row = Field("The first column.", 1), Field("The first row.", 1)
@@ -475,6 +479,8 @@ class LinearOperatorToeplitz(OperatorOfFields, kind="Only square Toeplitz operat
 class LinearOperatorTridiag(OperatorOfFields, kind="Only square Tridiag operators are there."):
     """The operator with three diagonals, above, on and below the main one: "compact" as t[*b, 3, n], in a "sequence" of
     t[*b, n], or in a "matrix"; the last above and the first below are not read. Raises: ValueError for another format.
+
+    Source: tf.linalg.LinearOperatorTridiag.
     """
 
     _diagonals_format: Any

@@ -235,6 +235,8 @@ def experimental_enable_numpy_behavior(prefer_float32: bool = False, dtype_conve
 
     Raises:
         ValueError: Another mode.
+
+    Source: tf.experimental.numpy.experimental_enable_numpy_behavior.
     """
     if dtype_conversion_mode not in MODES:
         raise ValueError(

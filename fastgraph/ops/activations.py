@@ -29,7 +29,7 @@ from fastgraph.ops.families import Array, elementwise, public
     vjp=dict(features=lambda dy, out: relu_grad(dy, out)),
 )
 def relu(features: Array) -> Any:
-    """features where positive, else 0; NaN stays. t[*s] -> t[*s].
+    """features where positive, else 0; NaN stays. t[*s] -> t[*s]. Source: tf.nn.relu.
 
     Args:
         features: A tensor of real numbers.
@@ -63,7 +63,7 @@ def relu_grad(gradients: Array, features: Array) -> Any:
     vjp=dict(features=lambda dy, out: relu6_grad(dy, out)),
 )
 def relu6(features: Array) -> Any:
-    """features limited to [0, 6]. t[*s] -> t[*s]."""
+    """features limited to [0, 6]. t[*s] -> t[*s]. Source: tf.nn.relu6."""
     return np.minimum(np.maximum(features, np.zeros((), features.dtype)), np.asarray(6, features.dtype))
 
 
@@ -116,7 +116,7 @@ def _real(alpha: Any) -> float:
 
 @public("nn.leaky_relu")
 def leaky_relu(features: TensorLike, alpha: TensorLike = 0.2, name: str | None = None) -> Any:
-    """features where positive, else alpha * features; integers as float32. t[*s] -> f[*s]."""
+    """features where positive, else alpha * features; integers as float32. t[*s] -> f[*s]. Source: tf.nn.leaky_relu."""
     features = as_tensor(features)
     if features.dtype.is_integer:
         features = cast_p(features, dtype=float32)
@@ -129,7 +129,7 @@ def leaky_relu(features: TensorLike, alpha: TensorLike = 0.2, name: str | None =
     vjp=dict(features=lambda dy, features, out: select(features < 0, dy * (out + 1), dy)),
 )
 def elu(features: Array) -> Any:
-    """exp(features) - 1 where negative, else features. f[*s] -> f[*s]."""
+    """exp(features) - 1 where negative, else features. f[*s] -> f[*s]. Source: tf.nn.elu."""
     return np.where(features < 0, np.expm1(features), features)
 
 
@@ -156,7 +156,7 @@ def selu(features: Array) -> Any:
     vjp=dict(features=lambda dy, features: dy * sigmoid(features)),
 )
 def softplus(features: Array) -> Any:
-    """log(1 + exp(features)), without overflow. f[*s] -> f[*s].
+    """log(1 + exp(features)), without overflow. f[*s] -> f[*s]. Source: tf.math.softplus.
 
     Args:
         features: A floating tensor.
@@ -174,13 +174,13 @@ def softplus(features: Array) -> Any:
 
 @public("math.log_sigmoid")
 def log_sigmoid(x: TensorLike, name: str | None = None) -> Any:
-    """log(sigmoid(x)), without overflow. f[*s] -> f[*s]."""
+    """log(sigmoid(x)), without overflow. f[*s] -> f[*s]. Source: tf.math.log_sigmoid."""
     return negative(softplus(negative(x)), name=name)
 
 
 @public("nn.silu", "nn.swish")
 def silu(features: TensorLike, beta: TensorLike = 1.0) -> Any:
-    """features * sigmoid(beta * features). f[*s] -> f[*s]."""
+    """features * sigmoid(beta * features). f[*s] -> f[*s]. Source: tf.nn.silu."""
     features = as_tensor(features)
     return features * sigmoid(features if isinstance(beta, int | float) and beta == 1 else features * beta)
 
@@ -210,7 +210,7 @@ def gelu(features: TensorLike, approximate: bool = False, name: str | None = Non
 def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
     """x * y, and 0 where y is 0 whatever x is. f[*s], f[*s] -> f[*s], broadcasting.
 
-    Raises: ValueError if y is a tensor of another dtype.
+    Raises: ValueError if y is a tensor of another dtype. Source: tf.math.multiply_no_nan.
     """
     x = as_tensor(x)
     return named(name, multiply_no_nan_p, x, y if class_has(y, "__fg_bind__") else convert(y, x.dtype))
@@ -235,6 +235,6 @@ def divide_no_nan_p(x: Array, y: Array) -> Any:
 def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
     """x / y as `truediv` divides, and 0 where y is 0. t[*s], t[*s] -> f[*s], broadcasting.
 
-    Raises: TypeError if the dtypes differ or are no numbers.
+    Raises: TypeError if the dtypes differ or are no numbers. Source: tf.math.divide_no_nan.
     """
     return named(name, divide_no_nan_p, *fractions(x, y))

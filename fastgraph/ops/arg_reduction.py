@@ -181,6 +181,8 @@ def argmax(
         >>> scores = tf.constant([[0.1, 0.7, 0.2], [0.5, 0.2, 0.3]])
         >>> tf.argmax(scores, axis=-1)
         <tf.Tensor: shape=(2,), dtype=int64, numpy=array([1, 0])>
+
+    Source: tf.argmax.
     """
     return _extreme_position(argmax_p, input, axis, True, _position_dtype(output_type), name)
 
@@ -191,6 +193,6 @@ def argmin(
 ) -> Any:
     """Position of the least element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
-    Raises: InvalidArgumentError for an axis out of range, or no elements.
+    Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmin.
     """
     return _extreme_position(argmin_p, input, axis, False, _position_dtype(output_type), name)

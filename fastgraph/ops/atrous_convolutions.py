@@ -71,6 +71,7 @@ def atrous_conv2d_transpose(
     """The gradient of atrous_conv2d to its input, as an op of its own. t[n, h, w, f], t[kh, kw, c, f] -> t[*shape].
 
     Raises: ValueError for a rate below 1 or depths that differ, InvalidArgumentError for a filter of another rank.
+    Source: tf.nn.atrous_conv2d_transpose.
     """
     d = _rate(rate)
     x = as_tensor(value)
@@ -143,7 +144,7 @@ def depthwise_conv2d_backprop_input(
 ) -> Any:
     """depthwise_conv2d's gradient to its input. i[4], t[kh, kw, c, m], t[n, oh, ow, c * m] -> t[n, h, w, c].
 
-    Raises: InvalidArgumentError for shapes that do not fit.
+    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.nn.depthwise_conv2d_backprop_input.
     """
     first, attrs = _depthwise(strides, padding, data_format, dilations)
     g = as_tensor(out_backprop)
@@ -177,7 +178,7 @@ def depthwise_conv2d_backprop_filter(
 ) -> Any:
     """depthwise_conv2d's gradient to its filter. t[n, h, w, c], i[4], t[n, oh, ow, c * m] -> t[kh, kw, c, m].
 
-    Raises: InvalidArgumentError for shapes that do not fit.
+    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.nn.depthwise_conv2d_backprop_filter.
     """
     first, attrs = _depthwise(strides, padding, data_format, dilations)
     x = as_tensor(input)
@@ -209,7 +210,7 @@ def required_space_to_batch_paddings(
     """The paddings that make each extent a multiple of its block, and the crops that undo what they add. -> i[n, 2] x2.
 
     Raises: ValueError for shapes that are no vectors of one length, and blocks below 1; InvalidArgumentError for what
-    is no int32.
+    is no int32. Source: tf.required_space_to_batch_paddings.
     """
     sizes, block = _int32(input_shape, "input_shape"), _int32(block_shape, "block_shape")
     if sizes.shape.rank is None:
@@ -254,7 +255,7 @@ def with_space_to_batch(
     """`op(x, spatial_dims_in_use, padding)` on every dilation_rate-th element of the spatial axes: an op with gaps.
 
     t[n, *s, c] -> what op gives. Raises: ValueError for rates below 1, a padding that is neither "SAME" nor "VALID",
-    or "SAME" without a filter_shape.
+    or "SAME" without a filter_shape. Source: tf.nn.with_space_to_batch.
     """
     x = as_tensor(input)
     if isinstance(dilation_rate, Tensor) and known_value(dilation_rate) is None:

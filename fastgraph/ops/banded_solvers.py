@@ -174,5 +174,6 @@ def banded_triangular_solve(
 
     bands[k, i] is A[i, i - k]; without `lower` the main diagonal is the last of the bands, and bands[-1 - k, i] is
     A[i, i + k]. Raises: InvalidArgumentError for shapes that do not fit and zeros on the main diagonal.
+    Source: tf.linalg.banded_triangular_solve.
     """
     return named(name, banded_triangular_solve_p, bands, rhs, lower=bool(lower), adjoint=bool(adjoint))

@@ -51,7 +51,7 @@ def _except_at(x: Tensor, point: float, value: float, otherwise: Callable[[Any],
     vjp=dict(x=lambda dy, x, out: dy * (bessel_i1e(x) - sign(x) * out)),
 )
 def bessel_i0e(x: Array) -> Any:
-    """The modified Bessel function I0 over e**|x|. f[*s] -> f[*s]."""
+    """The modified Bessel function I0 over e**|x|. f[*s] -> f[*s]. Source: tf.math.bessel_i0e."""
     return _by_scipy("i0e", x).astype(x.dtype)
 
 
@@ -63,7 +63,7 @@ def _by_i1e(x: Tensor) -> Any:
     "math.bessel_i1e", "math.special.bessel_i1e", expr="bessel_i1e(x)", vjp=dict(x=lambda dy, x: dy * _by_i1e(x))
 )
 def bessel_i1e(x: Array) -> Any:
-    """The modified Bessel function I1 over e**|x|. f[*s] -> f[*s]."""
+    """The modified Bessel function I1 over e**|x|. f[*s] -> f[*s]. Source: tf.math.bessel_i1e."""
     return _by_scipy("i1e", x).astype(x.dtype)
 
 
@@ -74,7 +74,7 @@ def bessel_i1e(x: Array) -> Any:
     vjp=dict(x=lambda dy, x: dy * bessel_i1(x)),
 )
 def bessel_i0(x: Array) -> Any:
-    """The modified Bessel function I0; NaN at infinity. f[*s] -> f[*s]."""
+    """The modified Bessel function I0; NaN at infinity. f[*s] -> f[*s]. Source: tf.math.bessel_i0."""
     return (np.exp(np.abs(widened(x))) * _by_scipy("i0e", x)).astype(x.dtype)
 
 
@@ -85,7 +85,7 @@ def bessel_i0(x: Array) -> Any:
     vjp=dict(x=lambda dy, x: dy * _except_at(x, 0.0, 0.5, lambda x: bessel_i0(x) - bessel_i1(x) / x)),
 )
 def bessel_i1(x: Array) -> Any:
-    """The modified Bessel function I1; NaN at infinity. f[*s] -> f[*s]."""
+    """The modified Bessel function I1; NaN at infinity. f[*s] -> f[*s]. Source: tf.math.bessel_i1."""
     return (np.exp(np.abs(widened(x))) * _by_scipy("i1e", x)).astype(x.dtype)
 
 
@@ -101,7 +101,7 @@ def _of_positive(name: str, x: Array, below: float) -> Any:
     "math.special.bessel_k0", expr="bessel_k0(x)", vjp=dict(x=lambda dy, x: -dy * bessel_k1(x)), domain=(0.3, 4)
 )
 def bessel_k0(x: Array) -> Any:
-    """The modified Bessel function K0, x > 0. f[*s] -> f[*s]."""
+    """The modified Bessel function K0, x > 0. f[*s] -> f[*s]. Source: tf.math.special.bessel_k0."""
     return _of_positive("k0", x, math.inf)
 
 
@@ -112,7 +112,7 @@ def bessel_k0(x: Array) -> Any:
     domain=(0.3, 4),
 )
 def bessel_k0e(x: Array) -> Any:
-    """e**x times the modified Bessel function K0, x > 0. f[*s] -> f[*s]."""
+    """e**x times the modified Bessel function K0, x > 0. f[*s] -> f[*s]. Source: tf.math.special.bessel_k0e."""
     return _of_positive("k0e", x, math.inf)
 
 
@@ -123,7 +123,7 @@ def bessel_k0e(x: Array) -> Any:
     domain=(0.3, 4),
 )
 def bessel_k1(x: Array) -> Any:
-    """The modified Bessel function K1, x > 0. f[*s] -> f[*s]."""
+    """The modified Bessel function K1, x > 0. f[*s] -> f[*s]. Source: tf.math.special.bessel_k1."""
     return _of_positive("k1", x, math.inf)
 
 
@@ -134,7 +134,7 @@ def bessel_k1(x: Array) -> Any:
     domain=(0.3, 4),
 )
 def bessel_k1e(x: Array) -> Any:
-    """e**x times the modified Bessel function K1, x > 0. f[*s] -> f[*s]."""
+    """e**x times the modified Bessel function K1, x > 0. f[*s] -> f[*s]. Source: tf.math.special.bessel_k1e."""
     return _of_positive("k1e", x, math.inf)
 
 
@@ -143,7 +143,7 @@ def bessel_k1e(x: Array) -> Any:
 
 @elementwise("math.special.bessel_j0", vjp=dict(x=lambda dy, x: -dy * bessel_j1(x)), reason=_RARE)
 def bessel_j0(x: Array) -> Any:
-    """The Bessel function J0; NaN at infinity. f[*s] -> f[*s]."""
+    """The Bessel function J0; NaN at infinity. f[*s] -> f[*s]. Source: tf.math.special.bessel_j0."""
     return _unless(np.isinf(x), math.nan, _by_scipy("j0", x), x)
 
 
@@ -153,13 +153,13 @@ def bessel_j0(x: Array) -> Any:
     reason=_RARE,
 )
 def bessel_j1(x: Array) -> Any:
-    """The Bessel function J1; NaN at infinity. f[*s] -> f[*s]."""
+    """The Bessel function J1; NaN at infinity. f[*s] -> f[*s]. Source: tf.math.special.bessel_j1."""
     return _unless(np.isinf(x), math.nan, _by_scipy("j1", x), x)
 
 
 @elementwise("math.special.bessel_y0", vjp=dict(x=lambda dy, x: -dy * bessel_y1(x)), domain=(0.3, 4), reason=_RARE)
 def bessel_y0(x: Array) -> Any:
-    """The Bessel function Y0, x > 0; NaN at infinity. f[*s] -> f[*s]."""
+    """The Bessel function Y0, x > 0; NaN at infinity. f[*s] -> f[*s]. Source: tf.math.special.bessel_y0."""
     return np.where(x == np.inf, np.asarray(np.nan, x.dtype), _of_positive("y0", x, -math.inf))
 
 
@@ -170,7 +170,7 @@ def bessel_y0(x: Array) -> Any:
     reason=_RARE,
 )
 def bessel_y1(x: Array) -> Any:
-    """The Bessel function Y1, x > 0; NaN at infinity. f[*s] -> f[*s]."""
+    """The Bessel function Y1, x > 0; NaN at infinity. f[*s] -> f[*s]. Source: tf.math.special.bessel_y1."""
     return np.where(x == np.inf, np.asarray(np.nan, x.dtype), _of_positive("y1", x, -math.inf))
 
 
@@ -179,25 +179,28 @@ def bessel_y1(x: Array) -> Any:
 
 @elementwise("math.special.dawsn", vjp=dict(x=lambda dy, x, out: dy * (1 - 2 * x * out)), reason=_RARE)
 def dawsn(x: Array) -> Any:
-    """Dawson's integral e**-x**2 times the integral of e**t**2 from 0. f[*s] -> f[*s]."""
+    """Dawson's integral e**-x**2 times the integral of e**t**2 from 0. f[*s] -> f[*s].
+
+    Source: tf.math.special.dawsn.
+    """
     return _by_scipy("dawsn", x).astype(x.dtype)
 
 
 @elementwise("math.special.expint", expr="expint(x)", vjp=dict(x=lambda dy, x: dy * exp(x) / x), domain=(0.3, 4))
 def expint(x: Array) -> Any:
-    """The exponential integral Ei, x > 0; NaN below. f[*s] -> f[*s]."""
+    """The exponential integral Ei, x > 0; NaN below. f[*s] -> f[*s]. Source: tf.math.special.expint."""
     return _unless((x < 0) | np.isinf(x), math.nan, _by_scipy("expi", x), x)
 
 
 @elementwise("math.special.fresnel_cos", vjp=dict(x=lambda dy, x: dy * cos((math.pi / 2) * (x * x))), reason=_RARE)
 def fresnel_cos(x: Array) -> Any:
-    """Fresnel's integral of cos(pi t**2 / 2) from 0. f[*s] -> f[*s]."""
+    """Fresnel's integral of cos(pi t**2 / 2) from 0. f[*s] -> f[*s]. Source: tf.math.special.fresnel_cos."""
     return _by_scipy("fresnel", x)[1].astype(x.dtype)
 
 
 @elementwise("math.special.fresnel_sin", vjp=dict(x=lambda dy, x: dy * sin((math.pi / 2) * (x * x))), reason=_RARE)
 def fresnel_sin(x: Array) -> Any:
-    """Fresnel's integral of sin(pi t**2 / 2) from 0. f[*s] -> f[*s]."""
+    """Fresnel's integral of sin(pi t**2 / 2) from 0. f[*s] -> f[*s]. Source: tf.math.special.fresnel_sin."""
     return _by_scipy("fresnel", x)[0].astype(x.dtype)
 
 
@@ -208,5 +211,8 @@ def fresnel_sin(x: Array) -> Any:
     reason=_RARE,
 )
 def spence(x: Array) -> Any:
-    """Spence's integral of log(t) / (1 - t) from 1, x >= 0; NaN below. f[*s] -> f[*s]."""
+    """Spence's integral of log(t) / (1 - t) from 1, x >= 0; NaN below. f[*s] -> f[*s].
+
+    Source: tf.math.special.spence.
+    """
     return _unless((x < 0) | np.isinf(x), math.nan, _by_scipy("spence", x), x)

@@ -22,7 +22,7 @@ from fastgraph.ops.families import Array, Builder, Node, Operand, custom, invali
 
 @public("broadcast_static_shape")
 def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> TensorShape:
-    """The shape to which two shapes broadcast. Raises: ValueError if they do not."""
+    """The shape to which two shapes broadcast. Raises: ValueError if they do not. Source: tf.broadcast_static_shape."""
     x, y = TensorShape(shape_x), TensorShape(shape_y)
     if x.rank is None or y.rank is None:
         return TensorShape(None)
@@ -91,7 +91,7 @@ def broadcast_args(s0: Array, s1: Array) -> Any:
 def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Any:
     """The extents to which two shapes broadcast, at run time. i[m], i[n] -> i[max(m, n)].
 
-    Raises: InvalidArgumentError if they do not.
+    Raises: InvalidArgumentError if they do not. Source: tf.broadcast_dynamic_shape.
     """
     if any(class_has(each, "__fg_bind__") for each in (shape_x, shape_y)):
         return named(None, broadcast_args, shape_x, shape_y)
@@ -115,6 +115,7 @@ def broadcast_gradient_args(s0: TensorLike, s1: TensorLike, name: str | None = N
     """The axes over which gradients of two tensors of shapes `s0` and `s1`, broadcast together, are summed.
 
     i[m], i[n] -> i[k], i[l]. Raises: InvalidArgumentError if the shapes do not broadcast.
+    Source: tf.raw_ops.BroadcastGradientArgs.
     """
     given: tuple[Any, Any] = (s0, s1)
     own = next((each.dtype for each in given if has_dtype(each)), int32)

@@ -130,6 +130,8 @@ def broadcast_to(input: Any, shape: TensorLike | ShapeLike, name: str | None = N
         <tf.Tensor: shape=(2, 3), dtype=int32, numpy=
         array([[1, 1, 1],
                [2, 2, 2]], dtype=int32)>
+
+    Source: tf.broadcast_to.
     """
     size = extents(shape, "BroadcastTo.Tidx")
     if size.static is not None:

@@ -201,7 +201,7 @@ def uniform_candidate_sampler(
     """Classes below range_max, each as likely. i64[b, num_true] -> i64[n], f32[b, num_true], f32[n].
 
     The second and third result: how often the true classes and the sampled ones are expected to be drawn.
-    Raises: InvalidArgumentError for more different classes than there are.
+    Raises: InvalidArgumentError for more different classes than there are. Source: tf.random.uniform_candidate_sampler.
     """
     n = whole(range_max, "range_max")
     return _sampled("UniformCandidateSampler", lambda: _Range(n), n, true_classes, num_true, num_sampled, unique, seed)
@@ -212,7 +212,10 @@ def log_uniform_candidate_sampler(
     true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: bool, range_max: TensorLike,
     seed: int | None = None, name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """`uniform_candidate_sampler`, where class k comes with (log(k + 2) - log(k + 1)) / log(range_max + 1)."""
+    """`uniform_candidate_sampler`, where class k comes with (log(k + 2) - log(k + 1)) / log(range_max + 1).
+
+    Source: tf.random.log_uniform_candidate_sampler.
+    """
     n = whole(range_max, "range_max")
     return _sampled(
         "LogUniformCandidateSampler", lambda: _LogUniform(n), n, true_classes, num_true, num_sampled, unique, seed
@@ -228,7 +231,7 @@ def fixed_unigram_candidate_sampler(
     """`uniform_candidate_sampler` by weights: `unigrams`, or the last column of a CSV file, to the power `distortion`.
 
     num_reserved_ids: so many classes come first and are never drawn. Numbers follow the weights, and are not
-    TensorFlow's.
+    TensorFlow's. Source: tf.random.fixed_unigram_candidate_sampler.
     """
     weights = [float(weight) for weight in unigrams]
     if bool(weights) == bool(vocab_file):
@@ -256,7 +259,7 @@ def all_candidate_sampler(
     true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: bool, seed: int | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """Every class below num_sampled once, each expected once: for tests."""
+    """Every class below num_sampled once, each expected once: for tests. Source: tf.random.all_candidate_sampler."""
     n = whole(num_sampled, "num_sampled")
     return _sampled("AllCandidateSampler", lambda: _Every(n), n, true_classes, num_true, n, True, seed)
 
@@ -268,7 +271,7 @@ def compute_accidental_hits(
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Find where sampled classes are true ones. i64[b, num_true], i64[n] -> rows i32[k], places i64[k], weights f32[k].
 
-    The weights are the least float32.
+    The weights are the least float32. Source: tf.nn.compute_accidental_hits.
     """
     width = whole(num_true, "num_true")
 
@@ -316,6 +319,7 @@ def nce_loss(
     """Noise-contrastive loss of each row. f[n, d], f[n], i64[b, k], f[b, d] -> f[b].
 
     sampled_values: what a candidate sampler gave; None: that of log_uniform_candidate_sampler.
+    Source: tf.nn.nce_loss.
     """
     logits, targets = _logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
                               remove_accidental_hits, None)  # fmt: skip
@@ -331,6 +335,7 @@ def sampled_softmax_loss(
     """Cross-entropy over the true and some sampled classes. f[n, d], f[n], i64[b, k], f[b, d] -> f[b].
 
     sampled_values: what a candidate sampler gave; None: that of log_uniform_candidate_sampler.
+    Source: tf.nn.sampled_softmax_loss.
     """
     logits, targets = _logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
                               remove_accidental_hits, seed)  # fmt: skip

@@ -70,7 +70,7 @@ def bitcast_p(input: Array, *, type: DType) -> Any:
 def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Any:
     """The same bytes as elements of another dtype; narrower ones add a last axis, wider ones take it. t[*s] -> u[*r].
 
-    Raises: InvalidArgumentError where the last axis does not make up one element.
+    Raises: InvalidArgumentError where the last axis does not make up one element. Source: tf.bitcast.
     """
     target = as_dtype(type)
     if target.name not in _BITS.split():
@@ -87,7 +87,10 @@ def _limits(dtype: DType) -> tuple[Any, Any]:
 
 @public("saturate_cast", "dtypes.saturate_cast")
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
-    """value with elements of `dtype`, limited to what that holds; of complex ones each part. t[*s] -> dtype[*s]."""
+    """value with elements of `dtype`, limited to what that holds; of complex ones each part. t[*s] -> dtype[*s].
+
+    Source: tf.saturate_cast.
+    """
     x, target = as_tensor(value), as_dtype(dtype)
     if x.dtype.is_complex and target.is_complex:
         return complex_of(saturate_cast(real(x), target.real_dtype), saturate_cast(imag(x), target.real_dtype), name)

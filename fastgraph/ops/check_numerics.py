@@ -161,7 +161,7 @@ def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int =
 
     It is so for ops that run from now on, and for graphs traced from now on, until `disable_check_numerics`; ops that
     only move elements are passed over. The limits change nothing: the lines of the user's program are shown.
-    Raises: InvalidArgumentError, later, by the op.
+    Raises: InvalidArgumentError, later, by the op. Source: tf.debugging.enable_check_numerics.
     """
     state = current_state()
     if _KEY not in state.extra:
@@ -173,7 +173,10 @@ def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int =
 
 @public("debugging.disable_check_numerics")
 def disable_check_numerics() -> None:
-    """Undo `enable_check_numerics` on this thread; graphs keep the checks that they were traced with."""
+    """Undo `enable_check_numerics` on this thread; graphs keep the checks that they were traced with.
+
+    Source: tf.debugging.disable_check_numerics.
+    """
     state = current_state()
     if state.extra.pop(_KEY, None) is not None:
         state.extra.pop(_LISTENER).stop()

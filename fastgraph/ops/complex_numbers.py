@@ -69,7 +69,10 @@ def conj(x: Any, name: str | None = None) -> Any:
 
 @public("math.conj")
 def conj_(x: TensorLike, name: str | None = None) -> Any:
-    """Complex conjugate; real numbers as they are. t[*s] -> t[*s]. Raises: TypeError for others."""
+    """Complex conjugate; real numbers as they are. t[*s] -> t[*s]. Raises: TypeError for others.
+
+    Source: tf.math.conj.
+    """
     x = as_tensor(x)
     if x.dtype.is_bool or x.dtype.name == "string":
         raise TypeError(f"Expected numeric or variant tensor, got dtype {x.dtype!r}.")
@@ -78,7 +81,7 @@ def conj_(x: TensorLike, name: str | None = None) -> Any:
 
 @public("math.real")
 def real(input: Any, name: str | None = None) -> Any:
-    """Real part; real numbers as they are. c64[*s] -> f32[*s]. Raises: TypeError for others."""
+    """Real part; real numbers as they are. c64[*s] -> f32[*s]. Raises: TypeError for others. Source: tf.math.real."""
     input = as_tensor(input)
     if input.dtype.is_bool or input.dtype.name == "string":
         raise TypeError(f"input must be a numeric tensor, but got tensor with dtype {input.dtype!r}")
@@ -87,7 +90,7 @@ def real(input: Any, name: str | None = None) -> Any:
 
 @public("math.imag")
 def imag(input: TensorLike, name: str | None = None) -> Any:
-    """Imaginary part; 0 of real numbers. c64[*s] -> f32[*s]."""
+    """Imaginary part; 0 of real numbers. c64[*s] -> f32[*s]. Source: tf.math.imag."""
     input = as_tensor(input)
     return named(name, imag_p, input) if input.dtype.is_complex else _zeros(input)
 
@@ -96,7 +99,7 @@ def imag(input: TensorLike, name: str | None = None) -> Any:
 def complex_of(real: TensorLike, imag: TensorLike, name: str | None = None) -> Any:
     """real + i * imag. f32[*s], f32[*s] -> c64[*s]; f64 -> c128.
 
-    Raises: TypeError for parts that are not both float32 or both float64.
+    Raises: TypeError for parts that are not both float32 or both float64. Source: tf.complex.
     """
     real, imag = as_tensor(real), as_tensor(imag)
     types = {"float32": "complex64", "float64": "complex128"}

@@ -20,18 +20,18 @@ from fastgraph.ops.arguments import known_value
 
 
 def inside_function() -> bool:
-    """Return whether a Function is being traced."""
+    """Return whether a Function is being traced. Source: tf.inside_function."""
     trace: Any = current_trace()
     return trace is not None and trace.kind != "graph"
 
 
 def is_symbolic_tensor(tensor: Tensor) -> bool:
-    """Return whether `tensor` is one of a graph."""
+    """Return whether `tensor` is one of a graph. Source: tf.is_symbolic_tensor."""
     return isinstance(tensor, Tensor) and not class_has(tensor, "backing_device")
 
 
 def get_static_value(tensor: TensorLike, partial: bool = False) -> Any:
-    """Return the elements of a tensor as an array if they are known now, else None.
+    """Return the elements of a tensor as an array if they are known now, else None. Source: tf.get_static_value.
 
     With `partial`, integers of which some are known give those, and None for the others.
     """
@@ -52,12 +52,12 @@ def get_static_value(tensor: TensorLike, partial: bool = False) -> Any:
 
 
 def get_current_name_scope() -> str:
-    """Return this thread's name scope without the last "/"."""
+    """Return this thread's name scope without the last "/". Source: tf.get_current_name_scope."""
     return current_scope().removesuffix("/")
 
 
 class control_dependencies:
-    """A context in which ops run after those given.
+    """A context in which ops run after those given. Source: tf.control_dependencies.
 
     Ops with effects run in program order in any case, and what has no effect cannot be seen to run; so the context
     checks what it is given and notes it in the graph.
@@ -113,7 +113,7 @@ def _operation(given: object) -> bool:
 
 
 class CriticalSection:
-    """A section that runs alone: of all calls of `execute`, in any thread, one at a time.
+    """A section that runs alone: of all calls of `execute`, in any thread, one at a time. Source: tf.CriticalSection.
 
     In a Function the body runs in program order, as all effects do.
     """

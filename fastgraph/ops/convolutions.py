@@ -105,7 +105,7 @@ def conv2d(
     """Correlation over two spatial axes. t[*b, h, w, c], t[kh, kw, c/groups, f] -> t[*b, oh, ow, f].
 
     The channels of input fall into groups where a filter has fewer. Raises: InvalidArgumentError for shapes that do not
-    fit; ValueError for other arguments.
+    fit; ValueError for other arguments. Source: tf.nn.conv2d.
     """
     return _apply(2, input, filters, strides, padding, data_format, dilations, name)
 
@@ -122,7 +122,7 @@ def conv1d(
 ) -> Any:
     """Correlation over one spatial axis. t[*b, w, c], t[k, c/groups, f] -> t[*b, ow, f].
 
-    Raises: InvalidArgumentError for shapes that do not fit.
+    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.nn.conv1d.
     """
     layout = {"NHWC": "NWC", "NCHW": "NCW"}.get(data_format, data_format)
     return _apply(1, input, filters, stride, padding, layout, dilations, name, "stride")
@@ -141,6 +141,7 @@ def conv3d(
     """Correlation over three spatial axes. t[*b, d, h, w, c], t[kd, kh, kw, c/groups, f] -> t[*b, od, oh, ow, f].
 
     Raises: InvalidArgumentError for shapes that do not fit; TypeError for strides or padding of another type.
+    Source: tf.nn.conv3d.
     """
     strides = listed(strides) if isinstance(strides, TensorShape) else strides
     if not isinstance(strides, (list, tuple, np.ndarray)):
@@ -158,7 +159,7 @@ def convolution(
     dilations: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
-    """Correlation over one, two or three spatial axes, as many as the filter has.
+    """Correlation over one, two or three spatial axes, as many as the filter has. Source: tf.nn.convolution.
 
     t[*b, *s, c], t[*k, c/groups, f] -> t[*b, *o, f]. Raises: ValueError for strides and dilations together, or ranks
     that do not fit.
@@ -187,7 +188,7 @@ def depthwise_conv2d(
 ) -> Any:
     """Correlation of each channel with m filters of its own. t[n, h, w, c], t[kh, kw, c, m] -> t[n, oh, ow, c * m].
 
-    Raises: InvalidArgumentError for shapes that do not fit, or strides that differ.
+    Raises: InvalidArgumentError for shapes that do not fit, or strides that differ. Source: tf.nn.depthwise_conv2d.
     """
     x = as_tensor(input)
     filter = as_tensor(filter, x.dtype)
@@ -236,7 +237,7 @@ def separable_conv2d(
 ) -> Any:
     """depthwise_conv2d, then conv2d of window 1x1. t[n, h, w, c], t[kh, kw, c, m], t[1, 1, c*m, f] -> t[n, oh, ow, f].
 
-    Raises: ValueError if the second window is not 1x1.
+    Raises: ValueError if the second window is not 1x1. Source: tf.nn.separable_conv2d.
     """
     x = as_tensor(input)
     pointwise = as_tensor(pointwise_filter, x.dtype)
@@ -315,6 +316,7 @@ def conv2d_transpose(
     """conv2d's gradient to its input, as an op. t[n, h, w, f], t[kh, kw, c, f] -> t[*output_shape].
 
     Raises: InvalidArgumentError if conv2d would not make input of a tensor of output_shape.
+    Source: tf.nn.conv2d_transpose.
     """
     return _transposed(2, input, filters, output_shape, strides, padding, data_format, dilations, name)
 
@@ -333,6 +335,7 @@ def conv1d_transpose(
     """conv1d's gradient to its input, as an op. t[n, w, f], t[k, c, f] -> t[*output_shape].
 
     Raises: InvalidArgumentError if conv1d would not make input of a tensor of output_shape.
+    Source: tf.nn.conv1d_transpose.
     """
     return _transposed(1, input, filters, output_shape, strides, padding, data_format, dilations, name)
 
@@ -351,6 +354,7 @@ def conv3d_transpose(
     """conv3d's gradient to its input, as an op. t[n, d, h, w, f], t[kd, kh, kw, c, f] -> t[*output_shape].
 
     Raises: InvalidArgumentError if conv3d would not make input of a tensor of output_shape.
+    Source: tf.nn.conv3d_transpose.
     """
     return _transposed(3, input, filters, output_shape, strides, padding, data_format, dilations, name)
 
@@ -366,7 +370,7 @@ def conv_transpose(
     dilations: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
-    """convNd_transpose for as many spatial axes as output_shape has.
+    """convNd_transpose for as many spatial axes as output_shape has. Source: tf.nn.conv_transpose.
 
     t[n, *s, f], t[*k, c, f] -> t[*output_shape]. Raises: ValueError for another rank.
     """

@@ -86,7 +86,7 @@ def dct(
 ) -> Any:  # fmt: skip
     """The discrete cosine transform of type 1 to 4 of the last axis, brought to n elements. f[*s, m] -> f[*s, n].
 
-    Raises: ValueError for another type, n or norm; NotImplementedError for another axis.
+    Raises: ValueError for another type, n or norm; NotImplementedError for another axis. Source: tf.signal.dct.
     """
     length = None if n is None else static_int(n)
     _check_cosine(type, length, axis, norm)
@@ -103,7 +103,7 @@ def idct(
 ) -> Any:  # fmt: skip
     """The inverse of `dct` of the last axis, times 2 n unless norm is "ortho". f[*s, m] -> f[*s, n].
 
-    Raises: ValueError for another type, n or norm; NotImplementedError for another axis.
+    Raises: ValueError for another type, n or norm; NotImplementedError for another axis. Source: tf.signal.idct.
     """
     length = None if n is None else static_int(n)
     _check_cosine(type, length, axis, norm)

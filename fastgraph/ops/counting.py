@@ -78,7 +78,7 @@ def bincount(
     counted by itself: i[b, n] -> dtype[b, n]. With binary_output: whether it occurs, as 1 and 0. Of a SparseTensor or
     RaggedTensor, with weights of its kind, what it holds is counted.
     Raises: InvalidArgumentError for negative numbers, and for more axes than two with axis -1; ValueError for another
-    axis.
+    axis. Source: tf.math.bincount.
     """
     if weights is not None and binary_output:
         raise ValueError("Arguments `binary_output` and `weights` are mutually exclusive. Please specify only one.")
@@ -195,7 +195,7 @@ def histogram_fixed_width(
     """Count the values in each of nbins equal parts of value_range; those outside count at its ends.
 
     t[*s], t[2] -> dtype[nbins].
-    Raises: InvalidArgumentError for NaN and for a range that does not rise.
+    Raises: InvalidArgumentError for NaN and for a range that does not rise. Source: tf.histogram_fixed_width.
     """
     x = reshape(values, [-1])
     value_range = convert(value_range, x.dtype) if not isinstance(value_range, Tensor) else value_range
@@ -223,7 +223,7 @@ def confusion_matrix(
 ) -> Any:
     """Count how often each label (row) met each prediction (column), or sum weights. i[n], i[n] -> dtype[c, c].
 
-    Raises: InvalidArgumentError for a negative number, or one that is no class.
+    Raises: InvalidArgumentError for a negative number, or one that is no class. Source: tf.math.confusion_matrix.
     """
     labels, predictions = (cast(reshape(v, [-1]), "int64") for v in (labels, predictions))
     if current_trace() is None:  # in a graph the scatter says which pair is wrong
@@ -264,7 +264,7 @@ def _check_permutation(dims: Dims) -> Dims:
 def invert_permutation(x: Array) -> Any:
     """The permutation that undoes x: y[x[i]] = i. i[n] -> i[n].
 
-    Raises: InvalidArgumentError for numbers that are no permutation.
+    Raises: InvalidArgumentError for numbers that are no permutation. Source: tf.math.invert_permutation.
     """
     if x.ndim != 1:
         raise invalid("invert_permutation expects a 1D vector.")
@@ -360,6 +360,7 @@ def unravel_index(indices: Array, dims: Array) -> Any:
     """The index in a tensor of shape dims of each row-major position. i[*s], i[d] -> i[d, *s].
 
     Raises: InvalidArgumentError for a position outside, sizes below 1, and more elements than the dtype counts.
+    Source: tf.unravel_index.
     """
     validated(_unravelled, indices.shape, dims.shape)
     if (dims == 0).any():
@@ -381,7 +382,7 @@ def unravel_index(indices: Array, dims: Array) -> Any:
 
 @public("math.zero_fraction", "nn.zero_fraction")
 def zero_fraction(value: TensorLike, name: str | None = None) -> Any:
-    """The share of elements that are 0; NaN of none. t[*s] -> f32[]."""
+    """The share of elements that are 0; NaN of none. t[*s] -> f32[]. Source: tf.math.zero_fraction."""
     x = as_tensor(value)
     total = size(x, int64)
     return cast(total - count_nonzero(x), "float32") / cast(total, "float32")
@@ -394,7 +395,8 @@ def histogram_fixed_width_bins(
 ) -> Any:  # fmt: skip
     """Find which of nbins equal parts of value_range a value is in; those outside are at its ends. t[*s] -> i[*s].
 
-    Raises: InvalidArgumentError for a range that does not rise, no bins, or values that are not real.
+    Raises: InvalidArgumentError for a range that does not rise, no bins, or values that are not real. Source:
+    tf.histogram_fixed_width_bins.
     """
     x, ends = of_dtypes(as_tensor(values), "real"), as_tensor(value_range)
     count = static_int(nbins)

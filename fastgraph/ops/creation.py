@@ -139,6 +139,8 @@ def fill(dims: SizeLike, value: TensorLike, name: str | None = None) -> Any:
         <tf.Tensor: shape=(2, 2), dtype=int32, numpy=
         array([[7, 7],
                [7, 7]], dtype=int32)>
+
+    Source: tf.fill.
     """
     if isinstance(dims, Tensor) and not isinstance(dims, EagerTensor) and dims.shape.rank == 0:
         raise ValueError("Shape must be rank 1 but is rank 0 for `dims` of Fill, a scalar tensor.")
@@ -212,6 +214,8 @@ def zeros(shape: SizeLike, dtype: DTypeLike = float32, name: str | None = None, 
         >>> x = tf.ones([2, 5])
         >>> tf.zeros(tf.shape(x)[:1])
         <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0., 0.], dtype=float32)>
+
+    Source: tf.zeros.
     """
     if layout is not None:
         raise no_layout(layout)
@@ -239,6 +243,8 @@ def ones(shape: SizeLike, dtype: DTypeLike = float32, name: str | None = None, l
                [1., 1., 1.]], dtype=float32)>
         >>> tf.ones([], tf.int64)
         <tf.Tensor: shape=(), dtype=int64, numpy=1>
+
+    Source: tf.ones.
     """
     if dtype is not float32 and as_dtype(dtype) is string:
         raise TypeError("Cannot convert 1 to EagerTensor of dtype string")
@@ -372,6 +378,8 @@ def range_(
         <tf.Tensor: shape=(3,), dtype=int32, numpy=array([10,  8,  6], dtype=int32)>
         >>> tf.range(0, 1, 0.25)
         <tf.Tensor: shape=(4,), dtype=float32, numpy=array([0.  , 0.25, 0.5 , 0.75], dtype=float32)>
+
+    Source: tf.range.
     """
     first: Any = 0 if limit is None else start
     last: Any = start if limit is None else limit
@@ -435,6 +443,8 @@ def linspace(
         array([[ 0. , 10. ],
                [ 0.5, 15. ],
                [ 1. , 20. ]], dtype=float32)>
+
+    Source: tf.linspace.
     """
     first: Any = as_tensor(start)
     last: Any = convert(stop, first.dtype)
@@ -540,6 +550,8 @@ def eye(
                [0., 1.]], dtype=float32)>
         >>> tf.eye(2, 3, batch_shape=[5]).shape
         TensorShape([5, 2, 3])
+
+    Source: tf.eye.
     """
     for n in (num_rows, num_columns):
         if isinstance(n, (float, str)) and not isinstance(n, np.generic):

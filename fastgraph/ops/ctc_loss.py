@@ -218,6 +218,7 @@ def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> list[Tenso
     """The different labels of each row in the order in which they come, 0 after them; and which each label is.
 
     t[n, l] -> i64[n, l], i32[n, l]. Raises: InvalidArgumentError, in a graph ValueError, for another rank.
+    Source: tf.nn.ctc_unique_labels.
     """
     x = as_tensor(labels)
     if x.shape.rank not in (2, None):

@@ -38,7 +38,7 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
     grad_fn(*dys, variables=[...]) and gives (gradients of the arguments, list of gradients of those Variables). It is
     made of ops, so that it is differentiated again for higher order, and in forward mode.
     Raises TypeError where `f` gives no pair, or grad_fn takes no `variables` and must; ValueError where grad_fn gives
-    another number of gradients, or in a Function for keyword arguments.
+    another number of gradients, or in a Function for keyword arguments. Source: tf.custom_gradient.
     """
     if f is None:
         return custom_gradient
@@ -184,7 +184,7 @@ primitives.register_public(custom_gradient, "custom_gradient")
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     """Return `f` with the gradient of the identity: what flows into its result flows into its arguments unchanged.
 
-    `f` takes one tensor (t[*s]) or several and gives as many.
+    `f` takes one tensor (t[*s]) or several and gives as many. Source: tf.grad_pass_through.
     """
 
     @custom_gradient
@@ -205,7 +205,7 @@ _numbers = itertools.count(1)
 
 
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `f`, which is run again for its gradient instead of keeping what it computed.
+    """Return `f`, which is run again for its gradient instead of keeping what it computed. Source: tf.recompute_grad.
 
     Only the arguments stay in memory, and the states of random ops, so that the second run draws the same numbers.
     Variables that `f` reads get gradients too. Structures of tensors and keyword arguments may be given.

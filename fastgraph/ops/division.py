@@ -67,7 +67,7 @@ def floordiv(x: Array, y: Array) -> Any:
 def floormod(x: Array, y: Array) -> Any:
     """Remainder with the sign of y. t[*s], t[*s] -> t[*s], broadcasting.
 
-    Raises: InvalidArgumentError for an integer y of 0.
+    Raises: InvalidArgumentError for an integer y of 0. Source: tf.math.floormod.
     """
     _check_divisor(y)
     return np.mod(x, y)
@@ -82,7 +82,7 @@ _TRUE_DIVISION = {"uint8": "float32", "int8": "float32", "uint16": "float32", "i
 def truediv(x: TensorLike | None, y: TensorLike, name: str | None = None) -> Any:
     """Quotient as Python's `/`: integers of up to 16 bits divide as float32, wider ones as float64.
 
-    t[*s], t[*s] -> f[*s], broadcasting. Raises: TypeError if the dtypes differ or are no numbers.
+    t[*s], t[*s] -> f[*s], broadcasting. Raises: TypeError if the dtypes differ or are no numbers. Source: tf.truediv.
     """
     return named(name, realdiv, *fractions(x, y))
 
@@ -113,12 +113,12 @@ def fractions(x: Any, y: TensorLike) -> tuple[Any, Any]:
 
 @public("divide", "math.divide")
 def divide(x: TensorLike | None, y: TensorLike, name: str | None = None) -> Any:
-    """Quotient as Python's `/`. t[*s], t[*s] -> f[*s], broadcasting."""
+    """Quotient as Python's `/`. t[*s], t[*s] -> f[*s], broadcasting. Source: tf.divide."""
     return x / y if isinstance(x, CompositeTensor) else truediv(x, y, name)
 
 
 @public("realdiv")
 def realdiv_(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
-    """Quotient x / y of floats or complex numbers. f[*s], f[*s] -> f[*s], broadcasting."""
+    """Quotient x / y of floats or complex numbers. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.realdiv."""
     first = as_tensor(x)
     return realdiv(first, as_tensor(y, first.dtype))

@@ -95,7 +95,7 @@ def dynamic_partition(
     """The slices of data by the numbers in partitions, below num_partitions. t[*p, *r], i32[*p] -> list of t[n, *r].
 
     Raises: InvalidArgumentError for numbers outside, or shapes that do not fit; TypeError for a
-    num_partitions that is no int.
+    num_partitions that is no int. Source: tf.dynamic_partition.
     """
     given = isinstance(num_partitions, Tensor)
     count = static_int(num_partitions) if given else whole(num_partitions, "num_partitions")
@@ -122,7 +122,7 @@ def dynamic_stitch(indices: Rows, data: Rows, name: str | None = None) -> Any:
     """Slices put where the indices say, 0 elsewhere; of equal indices the last counts.
 
     i[*s]..., t[*s, *r]... -> t[n, *r].
-    Raises: InvalidArgumentError for negative indices, or shapes that do not fit.
+    Raises: InvalidArgumentError for negative indices, or shapes that do not fit. Source: tf.dynamic_stitch.
     """
     indices, data = (unstack(x) if isinstance(x, Tensor) else x for x in (indices, data))
     if not indices or len(indices) != len(data):

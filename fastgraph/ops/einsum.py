@@ -299,6 +299,7 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Any:
     twice in one operand takes its diagonal. t[*a], t[*b], ... -> t[*c].
 
     Raises: ValueError for an equation that is none; InvalidArgumentError for extents that do not fit.
+    Source: tf.einsum.
     """
     name = kwargs.pop("name", None)
     kwargs.pop("optimize", None)  # the order is the cheapest by any name

@@ -50,7 +50,7 @@ _FEW = 64
     "add", "math.add", op="AddV2", expr="x + y", dtypes="addable string", vjp=dict(x=lambda dy: dy, y=lambda dy: dy)
 )
 def add(x: Array, y: Array) -> Any:
-    """Sum of x and y; strings are joined. t[*s], t[*s] -> t[*s], broadcasting.
+    """Sum of x and y; strings are joined. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.add.
 
     Args:
         x: A tensor of numbers or strings.
@@ -79,7 +79,7 @@ def add(x: Array, y: Array) -> Any:
     vjp=dict(x=lambda dy: dy, y=lambda dy: -dy),
 )
 def subtract(x: Array, y: Array) -> Any:
-    """Difference x - y. t[*s], t[*s] -> t[*s], broadcasting."""
+    """Difference x - y. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.subtract."""
     return np.subtract(x, y)
 
 
@@ -92,13 +92,13 @@ def subtract(x: Array, y: Array) -> Any:
     vjp=dict(x=lambda dy, y: dy * conj(y), y=lambda dy, x: dy * conj(x)),
 )
 def multiply(x: Array, y: Array) -> Any:
-    """Product of x and y, element by element. t[*s], t[*s] -> t[*s], broadcasting."""
+    """Product of x and y, element by element. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.multiply."""
     return np.multiply(x, y)
 
 
 @elementwise("negative", "math.negative", op="Neg", expr="-x", dtypes="signed_complex", vjp=dict(x=lambda dy: -dy))
 def negative(x: Array) -> Any:
-    """Minus x. t[*s] -> t[*s]."""
+    """Minus x. t[*s] -> t[*s]. Source: tf.negative."""
     return np.negative(x)
 
 
@@ -127,7 +127,7 @@ def complex_abs(x: Array) -> Any:
     vjp=dict(x=lambda dy, x: _turned(dy, x) if x.dtype.is_complex else zeros_like_p(x)),
 )
 def sign(x: Array) -> Any:
-    """-1, 0 or 1 with the sign of x; NaN of NaN; x / |x| of complex numbers. t[*s] -> t[*s].
+    """-1, 0 or 1 with the sign of x; NaN of NaN; x / |x| of complex numbers. t[*s] -> t[*s]. Source: tf.sign.
 
     Args:
         x: A tensor of signed or complex numbers.
@@ -160,7 +160,7 @@ def _turned(dy: Tensor, x: Tensor) -> Any:
     vjp=dict(x=lambda dy, x: dy * (conj(x) * 2)),
 )
 def square(x: Array) -> Any:
-    """x * x. t[*s] -> t[*s].
+    """x * x. t[*s] -> t[*s]. Source: tf.square.
 
     Args:
         x: A tensor of numbers.
@@ -182,7 +182,7 @@ def square(x: Array) -> Any:
     vjp=dict(x=lambda dy, x, y: dy * (x - y) * 2, y=lambda dy, x, y: dy * (y - x) * 2),
 )
 def squared_difference(x: Array, y: Array) -> Any:
-    """(x - y) * conj(x - y). t[*s], t[*s] -> t[*s], broadcasting.
+    """(x - y) * conj(x - y). t[*s], t[*s] -> t[*s], broadcasting. Source: tf.math.squared_difference.
 
     Args:
         x: A tensor of numbers.
@@ -218,7 +218,7 @@ def multiply_no_nan_p(x: Array, y: Array) -> Any:
     domain=(0.3, 3),
 )
 def reciprocal(x: Array) -> Any:
-    """1 / x. f[*s] -> f[*s].
+    """1 / x. f[*s] -> f[*s]. Source: tf.math.reciprocal.
 
     Args:
         x: A tensor of floating or complex numbers.
@@ -244,7 +244,7 @@ def reciprocal(x: Array) -> Any:
     ),
 )
 def maximum(x: Array, y: Array) -> Any:
-    """The larger of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting.
+    """The larger of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.maximum.
 
     Args:
         x: A tensor of real numbers.
@@ -271,7 +271,7 @@ def maximum(x: Array, y: Array) -> Any:
     ),
 )
 def minimum(x: Array, y: Array) -> Any:
-    """The smaller of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting.
+    """The smaller of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.minimum.
 
     Args:
         x: A tensor of real numbers.
@@ -333,7 +333,7 @@ def ones_like_p(x: Array) -> Any:
 
 @elementwise("identity", expr="input", dtypes="any", vjp=dict(input=lambda dy: dy), of_parts=True)
 def identity(input: Array) -> Any:
-    """The input itself. t[*s] -> t[*s].
+    """The input itself. t[*s] -> t[*s]. Source: tf.identity.
 
     Args:
         input: A tensor, or what is made of several; of a Variable, what it holds now.
@@ -349,7 +349,7 @@ def identity(input: Array) -> Any:
 
 @elementwise("stop_gradient", expr="input", dtypes="any", of_parts=True)
 def stop_gradient(input: Array) -> Any:
-    """The input, through which no gradient flows. t[*s] -> t[*s].
+    """The input, through which no gradient flows. t[*s] -> t[*s]. Source: tf.stop_gradient.
 
     Args:
         input: A tensor, or what is made of several.
@@ -460,6 +460,8 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
         <tf.Tensor: shape=(3,), dtype=int32, numpy=array([ 1, -1,  0], dtype=int32)>
         >>> tf.cast([0, 3], tf.bool)
         <tf.Tensor: shape=(2,), dtype=bool, numpy=array([False,  True])>
+
+    Source: tf.cast.
     """
     if name is None:
         found = quick_cast(x, dtype)
@@ -480,7 +482,7 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
 
 @public("abs", "math.abs")
 def abs(x: Any, name: str | None = None) -> Any:
-    """Absolute value; modulus of complex numbers. t[*s] -> t[*s], c64[*s] -> f32[*s].
+    """Absolute value; modulus of complex numbers. t[*s] -> t[*s], c64[*s] -> f32[*s]. Source: tf.abs.
 
     Args:
         x: A tensor of signed numbers.
@@ -520,6 +522,8 @@ def zeros_like(
         <tf.Tensor: shape=(2, 2), dtype=float32, numpy=
         array([[0., 0.],
                [0., 0.]], dtype=float32)>
+
+    Source: tf.zeros_like.
     """
     if layout is not None:
         raise no_layout(layout)
@@ -545,6 +549,8 @@ def ones_like(
     Examples:
         >>> tf.ones_like([0.5, 1.5])
         <tf.Tensor: shape=(2,), dtype=float32, numpy=array([1., 1.], dtype=float32)>
+
+    Source: tf.ones_like.
     """
     if layout is not None:
         raise no_layout(layout)
@@ -575,6 +581,8 @@ def clip_by_value(
     Examples:
         >>> tf.clip_by_value([-3.0, 0.5, 7.0], -1.0, 1.0)
         <tf.Tensor: shape=(3,), dtype=float32, numpy=array([-1. ,  0.5,  1. ], dtype=float32)>
+
+    Source: tf.clip_by_value.
     """
     if isinstance(t, IndexedSlices):
         return t.with_values(clip_by_value(t.values, clip_value_min, clip_value_max, name))

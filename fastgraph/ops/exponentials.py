@@ -29,7 +29,7 @@ from fastgraph.ops.families import Array, elementwise
     domain=(0.1, 4),
 )
 def sqrt(x: Array) -> Any:
-    """Square root; NaN of negative numbers. f[*s] -> f[*s].
+    """Square root; NaN of negative numbers. f[*s] -> f[*s]. Source: tf.sqrt.
 
     Args:
         x: A tensor of floating or complex numbers.
@@ -57,7 +57,7 @@ def sqrt(x: Array) -> Any:
     domain=(0.2, 4),
 )
 def rsqrt(x: Array) -> Any:
-    """1 / sqrt(x). f[*s] -> f[*s]."""
+    """1 / sqrt(x). f[*s] -> f[*s]. Source: tf.math.rsqrt."""
     wide = widened(x)
     return (np.ones((), wide.dtype) / np.sqrt(wide)).astype(x.dtype)
 
@@ -81,7 +81,7 @@ def _pow_y(dy: Tensor, x: Tensor, y: Tensor, out: Tensor) -> Any:
 def pow(x: Array, y: Array) -> Any:
     """x to the power of y. t[*s], t[*s] -> t[*s], broadcasting.
 
-    Raises: InvalidArgumentError for integers with a negative y.
+    Raises: InvalidArgumentError for integers with a negative y. Source: tf.pow.
     """
     if y.dtype.kind == "i" and np.any(y < 0):
         raise InvalidArgumentError(None, None, "Integers to negative integer powers are not allowed")
@@ -97,7 +97,7 @@ def pow(x: Array, y: Array) -> Any:
 
 @elementwise("exp", "math.exp", expr="exp(x)", dtypes="fractional", vjp=dict(x=lambda dy, out: dy * conj(out)))
 def exp(x: Array) -> Any:
-    """e to the power of x. f[*s] -> f[*s].
+    """e to the power of x. f[*s] -> f[*s]. Source: tf.exp.
 
     Args:
         x: A tensor of floating or complex numbers.
@@ -114,7 +114,7 @@ def exp(x: Array) -> Any:
 
 @elementwise("math.log", expr="log(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy / conj(x)), domain=(0.2, 4))
 def log(x: Array) -> Any:
-    """Natural logarithm; -inf of 0, NaN of negative numbers. f[*s] -> f[*s].
+    """Natural logarithm; -inf of 0, NaN of negative numbers. f[*s] -> f[*s]. Source: tf.math.log.
 
     Args:
         x: A tensor of floating or complex numbers.
@@ -133,7 +133,7 @@ def log(x: Array) -> Any:
     "math.log1p", expr="log1p(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy / conj(x + 1)), domain=(-0.7, 3)
 )
 def log1p(x: Array) -> Any:
-    """log(1 + x), precise near 0. f[*s] -> f[*s].
+    """log(1 + x), precise near 0. f[*s] -> f[*s]. Source: tf.math.log1p.
 
     Args:
         x: A tensor of floating or complex numbers.
@@ -152,7 +152,7 @@ def log1p(x: Array) -> Any:
 
 @elementwise("math.expm1", expr="expm1(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(exp(x))))
 def expm1(x: Array) -> Any:
-    """exp(x) - 1, precise near 0. f[*s] -> f[*s]."""
+    """exp(x) - 1, precise near 0. f[*s] -> f[*s]. Source: tf.math.expm1."""
     return np.expm1(x)
 
 
@@ -165,7 +165,7 @@ def expm1(x: Array) -> Any:
     vjp=dict(x=lambda dy, out: dy * conj(1 - out * out)),
 )
 def tanh(x: Array) -> Any:
-    """Hyperbolic tangent. f[*s] -> f[*s]."""
+    """Hyperbolic tangent. f[*s] -> f[*s]. Source: tf.tanh."""
     return np.tanh(x)
 
 
@@ -178,7 +178,7 @@ def tanh(x: Array) -> Any:
     vjp=dict(x=lambda dy, out: dy * conj(out * (1 - out))),
 )
 def sigmoid(x: Array) -> Any:
-    """1 / (1 + exp(-x)). f[*s] -> f[*s].
+    """1 / (1 + exp(-x)). f[*s] -> f[*s]. Source: tf.sigmoid.
 
     Args:
         x: A tensor of floating or complex numbers.
@@ -200,7 +200,7 @@ def sigmoid(x: Array) -> Any:
 
 @elementwise("sin", "math.sin", expr="sin(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(cos(x))))
 def sin(x: Array) -> Any:
-    """Sine of x, in radians. f[*s] -> f[*s].
+    """Sine of x, in radians. f[*s] -> f[*s]. Source: tf.sin.
 
     Args:
         x: A tensor of floating or complex numbers.
@@ -217,7 +217,7 @@ def sin(x: Array) -> Any:
 
 @elementwise("cos", "math.cos", expr="cos(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: -dy * conj(sin(x))))
 def cos(x: Array) -> Any:
-    """Cosine of x, in radians. f[*s] -> f[*s]."""
+    """Cosine of x, in radians. f[*s] -> f[*s]. Source: tf.cos."""
     return np.cos(x)
 
 
@@ -230,19 +230,19 @@ def cos(x: Array) -> Any:
     domain=(-1, 1),
 )
 def tan(x: Array) -> Any:
-    """Tangent of x, in radians. f[*s] -> f[*s]."""
+    """Tangent of x, in radians. f[*s] -> f[*s]. Source: tf.tan."""
     return np.tan(x)
 
 
 @elementwise("sinh", "math.sinh", expr="sinh(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(cosh(x))))
 def sinh(x: Array) -> Any:
-    """Hyperbolic sine. f[*s] -> f[*s]."""
+    """Hyperbolic sine. f[*s] -> f[*s]. Source: tf.sinh."""
     return np.sinh(x)
 
 
 @elementwise("cosh", "math.cosh", expr="cosh(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(sinh(x))))
 def cosh(x: Array) -> Any:
-    """Hyperbolic cosine. f[*s] -> f[*s]."""
+    """Hyperbolic cosine. f[*s] -> f[*s]. Source: tf.cosh."""
     return np.cosh(x)
 
 
@@ -255,7 +255,7 @@ def cosh(x: Array) -> Any:
     domain=(-0.8, 0.8),
 )
 def asin(x: Array) -> Any:
-    """Angle whose sine is x. f[*s] -> f[*s]."""
+    """Angle whose sine is x. f[*s] -> f[*s]. Source: tf.asin."""
     return np.arcsin(x)
 
 
@@ -268,13 +268,13 @@ def asin(x: Array) -> Any:
     domain=(-0.8, 0.8),
 )
 def acos(x: Array) -> Any:
-    """Angle whose cosine is x. f[*s] -> f[*s]."""
+    """Angle whose cosine is x. f[*s] -> f[*s]. Source: tf.acos."""
     return np.arccos(x)
 
 
 @elementwise("atan", "math.atan", expr="atan(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy / conj(x * x + 1)))
 def atan(x: Array) -> Any:
-    """Angle whose tangent is x. f[*s] -> f[*s]."""
+    """Angle whose tangent is x. f[*s] -> f[*s]. Source: tf.atan."""
     return np.arctan(x)
 
 
@@ -282,7 +282,7 @@ def atan(x: Array) -> Any:
     "asinh", "math.asinh", expr="asinh(x)", dtypes="fractional", vjp=dict(x=lambda dy, out: dy / conj(cosh(out)))
 )
 def asinh(x: Array) -> Any:
-    """Number whose hyperbolic sine is x. f[*s] -> f[*s]."""
+    """Number whose hyperbolic sine is x. f[*s] -> f[*s]. Source: tf.asinh."""
     return np.arcsinh(x)
 
 
@@ -295,7 +295,7 @@ def asinh(x: Array) -> Any:
     domain=(1.3, 4),
 )
 def acosh(x: Array) -> Any:
-    """Number, not negative, whose hyperbolic cosine is x. f[*s] -> f[*s]."""
+    """Number, not negative, whose hyperbolic cosine is x. f[*s] -> f[*s]. Source: tf.acosh."""
     return np.arccosh(x)
 
 
@@ -308,7 +308,7 @@ def acosh(x: Array) -> Any:
     domain=(-0.8, 0.8),
 )
 def atanh(x: Array) -> Any:
-    """Number whose hyperbolic tangent is x. f[*s] -> f[*s]."""
+    """Number whose hyperbolic tangent is x. f[*s] -> f[*s]. Source: tf.atanh."""
     return np.arctanh(x)
 
 
@@ -320,13 +320,13 @@ def atanh(x: Array) -> Any:
     domain=(0.3, 2),
 )
 def atan2(y: Array, x: Array) -> Any:
-    """Angle of the point (x, y) in [-pi, pi]. f[*s], f[*s] -> f[*s], broadcasting."""
+    """Angle of the point (x, y) in [-pi, pi]. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.atan2."""
     return np.arctan2(y, x)
 
 
 @elementwise("math.erf", expr="erf(x)", vjp=dict(x=lambda dy, x: dy * exp(-(x * x)) * 1.1283791670955126))
 def erf(x: Array) -> Any:
-    """Gauss's error function. f[*s] -> f[*s]."""
+    """Gauss's error function. f[*s] -> f[*s]. Source: tf.math.erf."""
     special = library("scipy.special")  # 30 ms, and only for this op in eager mode
 
     return special.erf(widened(x)).astype(x.dtype)
@@ -334,7 +334,7 @@ def erf(x: Array) -> Any:
 
 @elementwise("math.erfc", expr="erfc(x)", vjp=dict(x=lambda dy, x: dy * exp(-(x * x)) * -1.1283791670955126))
 def erfc(x: Array) -> Any:
-    """1 - erf(x), precise for large x. f[*s] -> f[*s]."""
+    """1 - erf(x), precise for large x. f[*s] -> f[*s]. Source: tf.math.erfc."""
     special = library("scipy.special")
 
     return special.erfc(widened(x)).astype(x.dtype)

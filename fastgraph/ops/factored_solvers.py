@@ -50,7 +50,7 @@ from fastgraph.ops.svd_and_eigen import factors_svd, svd
 def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Any:
     """x with A x = rhs, given Cholesky's factor of A. t[*b, n, n], t[*b, n, k] -> t[*b, n, k].
 
-    Raises: InvalidArgumentError for shapes that do not fit.
+    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.linalg.cholesky_solve.
     """
     half = triangular_solve(chol, rhs)
     return named(name, triangular_solve_p, chol, half, lower=True, adjoint=True)
@@ -60,7 +60,7 @@ def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -
 def logdet(matrix: TensorLike, name: str | None = None) -> Any:
     """Log-determinants of Hermitian positive definite matrices, as real numbers. t[*b, n, n] -> f[*b].
 
-    NaN where `cholesky` is. Raises: InvalidArgumentError as `cholesky` does.
+    NaN where `cholesky` is. Raises: InvalidArgumentError as `cholesky` does. Source: tf.linalg.logdet.
     """
     return reduce_sum(log(real(diag_part(cholesky(matrix)))), -1, name=name) * 2
 
@@ -95,7 +95,7 @@ def lu_solve(
 ) -> Any:
     """x with A x = rhs, given `lu` of A. t[*b, n, n], i[*b, n], t[*b, n, k] -> t[*b, n, k].
 
-    Raises: ValueError for shapes that do not fit.
+    Raises: ValueError for shapes that do not fit. Source: tf.linalg.lu_solve.
     """
     packed, order, b = _packed(lower_upper, perm, rhs)
     if order.shape.rank == 1 and b.shape.rank is not None:
@@ -122,7 +122,8 @@ def lu_reconstruct(
 ) -> Any:
     """The matrix whose `lu` is given. t[*b, n, n], i[*b, n] -> t[*b, n, n].
 
-    Raises: ValueError for shapes that do not fit, InvalidArgumentError for a `perm` that is no permutation.
+    Raises: ValueError for shapes that do not fit, InvalidArgumentError for a `perm` that is no permutation. Source:
+    tf.linalg.lu_reconstruct.
     """
     packed, order = _packed(lower_upper, perm)
     product = matmul(_unit_lower(packed), upper_triangle(packed))
@@ -143,7 +144,7 @@ def lu_matrix_inverse(
 ) -> Any:
     """The inverse of the matrix whose `lu` is given. t[*b, n, n], i[*b, n] -> t[*b, n, n].
 
-    Raises: ValueError for shapes that do not fit.
+    Raises: ValueError for shapes that do not fit. Source: tf.linalg.lu_matrix_inverse.
     """
     packed, order = _packed(lower_upper, perm)
     ones = with_diagonal(zeros_like(packed), ones_like)
@@ -215,6 +216,7 @@ def pinv(a: TensorLike, rcond: TensorLike | None = None, validate_args: bool = F
     """Pseudoinverses; singular values up to rcond (10 eps max(m, n)) times the greatest count as 0.
 
     f[*b, m, n] -> f[*b, n, m]; rcond is f[*b]. Raises: TypeError for other dtypes; ValueError for ranks below 2.
+    Source: tf.linalg.pinv.
     """
     x = _number_matrix(a)
     limit = _precision(x) * 10 if rcond is None else as_tensor(rcond, x.dtype)
@@ -227,7 +229,7 @@ def matrix_rank(
 ) -> Any:
     """Number of singular values above tol (eps max(m, n) times the greatest). f[*b, m, n] -> i32[*b].
 
-    Raises: TypeError for other dtypes; ValueError for ranks below 2.
+    Raises: TypeError for other dtypes; ValueError for ranks below 2. Source: tf.linalg.matrix_rank.
     """
     x = _number_matrix(a, True)
     s = svd(x, compute_uv=False)
@@ -245,7 +247,7 @@ def lstsq(
     """x with the least |matrix x - rhs|^2 + l2_regularizer |x|^2. t[*b, m, n], t[*b, m, k] -> t[*b, n, k].
 
     By Cholesky's factor of the normal equations, for full rank; with fast=False by singular values, for any rank and
-    without the regularizer: then of all best x the shortest. Raises: InvalidArgumentError.
+    without the regularizer: then of all best x the shortest. Raises: InvalidArgumentError. Source: tf.linalg.lstsq.
     """
     a = as_tensor(matrix)
     b = as_tensor(rhs, a.dtype)

@@ -90,6 +90,8 @@ def cholesky(input: Array) -> Any:
                [1., 2.]], dtype=float32)>
         >>> bool(tf.math.is_nan(tf.linalg.cholesky([[-1.0]]))[0, 0])
         True
+
+    Source: tf.linalg.cholesky.
     """
     validated(square_shape, input.shape)
     wide = widened(input)
@@ -228,7 +230,7 @@ class Lu(NamedTuple):
 def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None = None) -> Lu:
     """L (unit) below the diagonal and U on and above it, with input[p] = L U, and p. t[*b, n, n] -> same, i[*b, n].
 
-    Raises: InvalidArgumentError for what is not square or not invertible.
+    Raises: InvalidArgumentError for what is not square or not invertible. Source: tf.linalg.lu.
     """
     return Lu(*named(name, lu_p, input, output_idx_type=as_dtype(output_idx_type)))
 
@@ -327,6 +329,6 @@ class Qr(NamedTuple):
 def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> Qr:
     """Q with orthonormal columns and R upper triangular, Q R = input. t[*b, m, n] -> t[*b, m, k], t[*b, k, n].
 
-    k is min(m, n), or m with full_matrices. Raises: InvalidArgumentError for ranks below 2.
+    k is min(m, n), or m with full_matrices. Raises: InvalidArgumentError for ranks below 2. Source: tf.linalg.qr.
     """
     return Qr(*named(name, qr_p, input, full_matrices=bool(full_matrices)))

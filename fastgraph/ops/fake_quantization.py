@@ -72,6 +72,7 @@ def fake_quant_with_min_max_vars(
 
     min, max: scalars, the ends of the range, which is moved a little so that 0 is a step.
     Raises: InvalidArgumentError for ends that are no scalars, and bits that are not 2 to 16.
+    Source: tf.quantization.fake_quant_with_min_max_vars.
     """
     x, low, high = (as_tensor(v, float32) for v in (inputs, min, max))
     for what, end in (("min", low), ("max", high)):
@@ -87,7 +88,7 @@ def fake_quant_with_min_max_vars_per_channel(
 ) -> Any:  # fmt: skip
     """`fake_quant_with_min_max_vars` with a range for each channel. f32[*s, c], f32[c], f32[c] -> f32[*s, c].
 
-    Raises: InvalidArgumentError for other shapes.
+    Raises: InvalidArgumentError for other shapes. Source: tf.quantization.fake_quant_with_min_max_vars_per_channel.
     """
     x, low, high = (as_tensor(v, float32) for v in (inputs, min, max))
     if x.shape.rank == 0:
@@ -169,7 +170,7 @@ def quantize_and_dequantize_v2(
 
     range_given: the range is from input_min to input_max (numbers, or of each slice along `axis`), else that of the
     input. The gradient passes where a number lies from input_min to input_max.
-    Raises: InvalidArgumentError for ranges and bits that are none.
+    Raises: InvalidArgumentError for ranges and bits that are none. Source: tf.quantization.quantize_and_dequantize_v2.
     """
     ends = input_min, input_max
     return _dequantized(input, *ends, signed_input, num_bits, range_given, round_mode, narrow_range, axis, True)

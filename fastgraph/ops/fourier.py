@@ -578,11 +578,14 @@ def _shift(x: TensorLike, axes: TensorLike | None, sign: int, name: str | None) 
 
 @public("signal.fftshift")
 def fftshift(x: TensorLike, axes: TensorLike | None = None, name: str | None = None) -> Any:
-    """x with frequency 0 in the middle of `axes` (all). t[*s] -> t[*s]."""
+    """x with frequency 0 in the middle of `axes` (all). t[*s] -> t[*s]. Source: tf.signal.fftshift."""
     return _shift(x, axes, 1, name)
 
 
 @public("signal.ifftshift")
 def ifftshift(x: TensorLike, axes: TensorLike | None = None, name: str | None = None) -> Any:
-    """x with frequency 0 moved from the middle of `axes` (all) to the front. t[*s] -> t[*s]."""
+    """x with frequency 0 moved from the middle of `axes` (all) to the front. t[*s] -> t[*s].
+
+    Source: tf.signal.ifftshift.
+    """
     return _shift(x, axes, -1, name)

@@ -277,6 +277,8 @@ def gather(
         >>> scores = tf.constant([[0.1, 0.9], [0.8, 0.2]])
         >>> tf.gather(scores, [1, 0], batch_dims=1)
         <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0.9, 0.8], dtype=float32)>
+
+    Source: tf.gather.
     """
     batch_dims = batch_dims if type(batch_dims) is int else whole(batch_dims, "batch_dims")
     if axis is None and batch_dims < 0 and (hasattr(params, "row_splits") or hasattr(indices, "row_splits")):
@@ -368,7 +370,7 @@ def mask_axis(axis: TensorLike) -> int:
 def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = "boolean_mask") -> Any:
     """The slices of tensor where mask holds; the mask covers axes from `axis` (0) on. t[*a, *m, *r] -> t[*a, n, *r].
 
-    Raises: ValueError for a scalar mask or shapes that do not fit.
+    Raises: ValueError for a scalar mask or shapes that do not fit. Source: tf.boolean_mask.
     """
     tensor = as_tensor(tensor)
     mask = cast(as_tensor(mask), bool_)
@@ -437,6 +439,8 @@ def where(
         >>> safe = tf.where(x > 0, x, 1.0)
         >>> tf.where(x > 0, tf.sqrt(safe), 0.0)
         <tf.Tensor: shape=(3,), dtype=float32, numpy=array([0., 2., 3.], dtype=float32)>
+
+    Source: tf.where.
     """
     if x is None and y is None:
         return named(name, where_index, condition)

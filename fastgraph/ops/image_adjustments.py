@@ -38,7 +38,7 @@ def _changed(image: TensorLike, change: Callable[[Tensor], Any]) -> Any:
 
 @public("image.adjust_brightness")
 def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
-    """Add a number, of floats from 0 to 1, to all pixels. t[*s], f[] -> t[*s]."""
+    """Add a number, of floats from 0 to 1, to all pixels. t[*s], f[] -> t[*s]. Source: tf.image.adjust_brightness."""
     return _changed(image, lambda x: x + cast(delta, x.dtype))
 
 
@@ -46,7 +46,7 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
 def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
     """Move pixels away from the mean of their channel in their image: (x - mean) factor + mean. t[*s, h, w, c] -> t.
 
-    Raises: InvalidArgumentError for ranks below 3.
+    Raises: InvalidArgumentError for ranks below 3. Source: tf.image.adjust_contrast.
     """
 
     def contrasted(x: Tensor) -> Any:
@@ -66,7 +66,7 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
 def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: TensorLike = 1) -> Any:
     """gain * x ** gamma of pixels from 0 to 1. t[*s] -> t[*s].
 
-    Raises: ValueError, for tensors InvalidArgumentError, for a gamma below 0.
+    Raises: ValueError, for tensors InvalidArgumentError, for a gamma below 0. Source: tf.image.adjust_gamma.
     """
     text = "Gamma should be a non-negative real number."
     if isinstance(gamma, Tensor):
@@ -80,7 +80,7 @@ def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: TensorLike = 1)
 def per_image_standardization(image: TensorLike) -> Tensor:
     """(x - mean) / max(stddev, 1 / sqrt(numbers in it)) of each image. t[*b, h, w, c] -> f32 of that shape.
 
-    Raises: ValueError for ranks below 3.
+    Raises: ValueError for ranks below 3. Source: tf.image.per_image_standardization.
     """
     x = cast(as_tensor(image), float32)
     if x.shape.rank is None:
@@ -129,14 +129,14 @@ def _factor(lower: float, upper: float, draw: Draw) -> Any:
 def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> Any:
     """`adjust_brightness` by a number from -max_delta to max_delta. t[*s] -> t[*s].
 
-    Raises: ValueError for a max_delta below 0.
+    Raises: ValueError for a max_delta below 0. Source: tf.image.random_brightness.
     """
     return adjust_brightness(image, _delta(max_delta, _seeded(seed, image)))
 
 
 @public("image.stateless_random_brightness")
 def stateless_random_brightness(image: TensorLike, max_delta: float, seed: TensorLike) -> Tensor:
-    """`random_brightness`, the same for the same seed i[2]."""
+    """`random_brightness`, the same for the same seed i[2]. Source: tf.image.stateless_random_brightness."""
     return adjust_brightness(image, _delta(max_delta, _stateless(seed)))
 
 
@@ -144,14 +144,14 @@ def stateless_random_brightness(image: TensorLike, max_delta: float, seed: Tenso
 def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """`adjust_contrast` by a factor from lower to upper. t[*s, h, w, c] -> t.
 
-    Raises: ValueError unless 0 <= lower < upper.
+    Raises: ValueError unless 0 <= lower < upper. Source: tf.image.random_contrast.
     """
     return adjust_contrast(image, _factor(lower, upper, _seeded(seed, image)))
 
 
 @public("image.stateless_random_contrast")
 def stateless_random_contrast(image: TensorLike, lower: float, upper: float, seed: TensorLike) -> Tensor:
-    """`random_contrast`, the same for the same seed i[2]."""
+    """`random_contrast`, the same for the same seed i[2]. Source: tf.image.stateless_random_contrast."""
     return adjust_contrast(image, _factor(lower, upper, _stateless(seed)))
 
 
@@ -159,14 +159,14 @@ def stateless_random_contrast(image: TensorLike, lower: float, upper: float, see
 def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> Any:
     """`adjust_hue` by a number from -max_delta to max_delta. t[*s, 3] -> t[*s, 3].
 
-    Raises: ValueError unless 0 <= max_delta <= 0.5.
+    Raises: ValueError unless 0 <= max_delta <= 0.5. Source: tf.image.random_hue.
     """
     return adjust_hue(image, _delta(max_delta, _seeded(seed, image), 0.5))
 
 
 @public("image.stateless_random_hue")
 def stateless_random_hue(image: TensorLike, max_delta: float, seed: TensorLike) -> Tensor:
-    """`random_hue`, the same for the same seed i[2]."""
+    """`random_hue`, the same for the same seed i[2]. Source: tf.image.stateless_random_hue."""
     return adjust_hue(image, _delta(max_delta, _stateless(seed), 0.5))
 
 
@@ -174,7 +174,7 @@ def stateless_random_hue(image: TensorLike, max_delta: float, seed: TensorLike) 
 def random_saturation(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Any:
     """`adjust_saturation` by a factor from lower to upper. t[*s, 3] -> t[*s, 3].
 
-    Raises: ValueError unless 0 <= lower < upper.
+    Raises: ValueError unless 0 <= lower < upper. Source: tf.image.random_saturation.
     """
     return adjust_saturation(image, _factor(lower, upper, _seeded(seed, image)))
 
@@ -183,7 +183,7 @@ def random_saturation(image: TensorLike, lower: float, upper: float, seed: int |
 def stateless_random_saturation(
     image: TensorLike, lower: float, upper: float, seed: TensorLike | None = None
 ) -> Tensor:
-    """`random_saturation`, the same for the same seed i[2]."""
+    """`random_saturation`, the same for the same seed i[2]. Source: tf.image.stateless_random_saturation."""
     if seed is None:
         raise ValueError("stateless_random_saturation wants a seed of two integers")
     return adjust_saturation(image, _factor(lower, upper, _stateless(seed)))
@@ -220,23 +220,23 @@ def _mixed(images: TensorLike, matrix: tuple[tuple[float, ...], ...]) -> Any:
 
 @public("image.rgb_to_yiq")
 def rgb_to_yiq(images: TensorLike) -> Any:
-    """Brightness and two differences of red, green and blue. f[*s, 3] -> f[*s, 3]."""
+    """Brightness and two differences of red, green and blue. f[*s, 3] -> f[*s, 3]. Source: tf.image.rgb_to_yiq."""
     return _mixed(images, _TO_YIQ)
 
 
 @public("image.yiq_to_rgb")
 def yiq_to_rgb(images: TensorLike) -> Any:
-    """Red, green and blue of what `rgb_to_yiq` gives. f[*s, 3] -> f[*s, 3]."""
+    """Red, green and blue of what `rgb_to_yiq` gives. f[*s, 3] -> f[*s, 3]. Source: tf.image.yiq_to_rgb."""
     return _mixed(images, _FROM_YIQ)
 
 
 @public("image.rgb_to_yuv")
 def rgb_to_yuv(images: TensorLike) -> Any:
-    """Brightness and two differences of red, green and blue. f[*s, 3] -> f[*s, 3]."""
+    """Brightness and two differences of red, green and blue. f[*s, 3] -> f[*s, 3]. Source: tf.image.rgb_to_yuv."""
     return _mixed(images, _TO_YUV)
 
 
 @public("image.yuv_to_rgb")
 def yuv_to_rgb(images: TensorLike) -> Any:
-    """Red, green and blue of what `rgb_to_yuv` gives. f[*s, 3] -> f[*s, 3]."""
+    """Red, green and blue of what `rgb_to_yuv` gives. f[*s, 3] -> f[*s, 3]. Source: tf.image.yuv_to_rgb."""
     return _mixed(images, _FROM_YUV)

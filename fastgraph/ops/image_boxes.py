@@ -164,7 +164,7 @@ def non_max_suppression(
     """The best boxes, none of which has more than a share in common with a better one. f[n, 4], f[n] -> i32[k].
 
     max_output_size: The most boxes. iou_threshold: The share of the union. score_threshold: What scores must be above.
-    Raises: InvalidArgumentError for shapes or numbers that do not fit.
+    Raises: InvalidArgumentError for shapes or numbers that do not fit. Source: tf.image.non_max_suppression.
     """
     return _suppressed(boxes, scores, max_output_size, iou_threshold, score_threshold)[0]
 
@@ -181,7 +181,7 @@ def non_max_suppression_with_scores(
 ) -> tuple[Tensor, Tensor]:
     """`non_max_suppression` and the scores; with a sigma, boxes that overlap get lower scores instead. -> i32[k], f[k].
 
-    Raises: InvalidArgumentError as that.
+    Raises: InvalidArgumentError as that. Source: tf.image.non_max_suppression_with_scores.
     """
     return _suppressed(boxes, scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma)
 
@@ -197,7 +197,7 @@ def non_max_suppression_overlaps(
 ) -> Any:
     """`non_max_suppression` of boxes whose overlaps are known. f[n, n], f[n] -> i32[k].
 
-    Raises: InvalidArgumentError as that.
+    Raises: InvalidArgumentError as that. Source: tf.image.non_max_suppression_overlaps.
     """
     return _suppressed(overlaps, scores, max_output_size, overlap_threshold, score_threshold, overlaps=True)[0]
 
@@ -219,7 +219,7 @@ def non_max_suppression_padded(
 
     boxes and scores with a batch need `pad_to_max_output_size`. sorted_input, canonicalized_coordinates, tile_size say
     what is known of the boxes, and how TensorFlow computes; nothing here depends on them.
-    Raises: ValueError for a batch without it.
+    Raises: ValueError for a batch without it. Source: tf.image.non_max_suppression_padded.
     """
     x, y = as_tensor(boxes, float32), as_tensor(scores, float32)
     size = tensor_of(max_output_size, int32)
@@ -288,7 +288,7 @@ def combined_non_max_suppression(
     boxes: With q = 1 the same for all classes, else one for each. Results, filled with zeros, are boxes f32[b, k, 4],
     scores f32[b, k], classes f32[b, k] and how many there are i32[b]; k is max_total_size, or with `pad_per_class` at
     most the number of classes times max_output_size_per_class. clip_boxes: boxes end at 0 and 1.
-    Raises: InvalidArgumentError for shapes that do not fit.
+    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.image.combined_non_max_suppression.
     """
     x, y = (of_dtypes(as_tensor(each, float32), "float32") for each in (boxes, scores))
     if x.shape.rank != 4 or y.shape.rank != 3:
@@ -357,6 +357,7 @@ def crop_and_resize(
 
     box_indices: Which image a box is of. method: bilinear or nearest. extrapolation_value: What lies outside of images.
     Raises: InvalidArgumentError for shapes and methods, OutOfRangeError for images that are not there.
+    Source: tf.image.crop_and_resize.
     """
     x = of_dtypes(as_tensor(image), "uint8 uint16 int8 int16 int32 int64 float16 float32 float64")
     corners, which = tensor_of(boxes, float32), tensor_of(box_indices, int32)
@@ -434,7 +435,7 @@ def draw_bounding_boxes(
     """Images with boxes drawn on them, the last on top. f[b, h, w, c], f32[b, n, 4] -> f[b, h, w, c].
 
     colors: f32[k, c], taken in turn; None: yellow, blue, red and more, of grey images white.
-    Raises: InvalidArgumentError for other shapes.
+    Raises: InvalidArgumentError for other shapes. Source: tf.image.draw_bounding_boxes.
     """
     x = of_dtypes(as_tensor(images), "float16 float32")
     corners = tensor_of(boxes, float32)

@@ -40,6 +40,7 @@ def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = Fa
     """Images of another dtype, scaled: integers count to their greatest, floats from 0 to 1. t[*s] -> dtype[*s].
 
     saturate: numbers out of range go to its ends before they become integers. Raises: AttributeError for other dtypes.
+    Source: tf.image.convert_image_dtype.
     """
     x = as_tensor(image)
     kind = as_dtype(dtype)
@@ -64,7 +65,7 @@ def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = Fa
 
 @public("image.rgb_to_grayscale")
 def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Any:
-    """Brightness of each pixel, as it looks. t[*s, 3] -> t[*s, 1]."""
+    """Brightness of each pixel, as it looks. t[*s, 3] -> t[*s, 1]. Source: tf.image.rgb_to_grayscale."""
     x = as_tensor(images)
     wide = convert_image_dtype(x, float32)
     grey = expand_dims(tensordot(wide, np.array(_BRIGHTNESS, np.float32), [-1, -1]), -1)
@@ -76,7 +77,7 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Any:
 def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Any:
     """Grey pixels as three equal colours. t[*s, 1] -> t[*s, 3].
 
-    Raises: ValueError if the last axis is not 1.
+    Raises: ValueError if the last axis is not 1. Source: tf.image.grayscale_to_rgb.
     """
     x = as_tensor(images)
     if len(x.shape) < 2:
@@ -106,7 +107,7 @@ def _colours(images: TensorLike, op: str) -> Any:
 def rgb_to_hsv(images: TensorLike, name: str | None = None) -> Any:
     """Hue, saturation and value of red, green and blue from 0 to 1. f[*s, 3] -> f[*s, 3].
 
-    Raises: FailedPreconditionError (in a graph ValueError) if the last axis is not 3.
+    Raises: FailedPreconditionError (in a graph ValueError) if the last axis is not 3. Source: tf.image.rgb_to_hsv.
     """
     hue, low, value = _hue_and_range(_colours(images, "RGBToHSV"))
     none = zeros_like_p(value)
@@ -133,7 +134,7 @@ def _hue_and_range(x: Tensor) -> tuple[Any, Any, Any]:
 def hsv_to_rgb(images: TensorLike, name: str | None = None) -> Any:
     """Red, green and blue of hue, saturation and value from 0 to 1. f[*s, 3] -> f[*s, 3].
 
-    Raises: FailedPreconditionError (in a graph ValueError) if the last axis is not 3.
+    Raises: FailedPreconditionError (in a graph ValueError) if the last axis is not 3. Source: tf.image.hsv_to_rgb.
     """
     hue, saturation, value = unstack(_colours(images, "HSVToRGB"), 3, axis=-1)
     return stack([(1.0 - saturation + saturation * share) * value for share in _shares(hue)], axis=-1)
@@ -187,7 +188,7 @@ def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) ->
     """Turn the hue by `delta`, from -1 to 1. t[*s, 3] -> t[*s, 3].
 
     Raises: ValueError in eager mode for another delta; InvalidArgumentError for other channels, ranks below 3 (in a
-    graph ValueError) and several deltas.
+    graph ValueError) and several deltas. Source: tf.image.adjust_hue.
     """
     if current_trace() is None and np.ndim(delta) == 0 and not -1 <= delta <= 1:  # type: ignore[operator, arg-type]
         raise ValueError("delta must be in the interval [-1, 1]")
@@ -198,7 +199,7 @@ def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) ->
 def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: str | None = None) -> Any:
     """Multiply the saturation, up to 1. t[*s, 3] -> t[*s, 3].
 
-    Raises: InvalidArgumentError as adjust_hue.
+    Raises: InvalidArgumentError as adjust_hue. Source: tf.image.adjust_saturation.
     """
     return _adjusted(image, saturation_factor, "scale", "AdjustSaturation", _saturated)
 
@@ -206,7 +207,10 @@ def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: st
 @public("image.sobel_edges")
 @of_known_ranks
 def sobel_edges(image: TensorLike) -> Any:
-    """Change of pixels downwards and to the right, by Sobel's filter. t[b, h, w, c] -> t[b, h, w, c, 2]."""
+    """Change of pixels downwards and to the right, by Sobel's filter. t[b, h, w, c] -> t[b, h, w, c, 2].
+
+    Source: tf.image.sobel_edges.
+    """
     x = of_dtypes(as_tensor(image), "float16 bfloat16 float32 float64")
     down = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]], np.float32)
     padded = pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")

@@ -75,6 +75,7 @@ def image_projective_transform(
 
     The pixel (x, y) of the result comes from ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k), k = c0 x + c1 y + 1.
     Raises: InvalidArgumentError for transforms of another shape, ValueError for unknown modes.
+    Source: tf.raw_ops.ImageProjectiveTransformV3.
     """
     x = of_dtypes(as_tensor(images), "uint8 int32 int64 float16 bfloat16 float32 float64", "dtype")
     rows = as_tensor(transforms, float32)
@@ -141,7 +142,7 @@ def extract_patches(
     """The elements of each window of images as channels, 0 outside. t[b, h, w, c] -> t[b, *o, kh * kw * c].
 
     sizes, strides, rates: [1, rows, columns, 1]. Raises: InvalidArgumentError for another rank, ValueError for sizes
-    that are not of this form.
+    that are not of this form. Source: tf.image.extract_patches.
     """
     x = of_dtypes(as_tensor(images), _PATCHES)
     if x.shape.rank != 4:

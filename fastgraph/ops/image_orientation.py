@@ -68,7 +68,7 @@ def _flipped(image: TensorLike, axis: int) -> Any:
 def flip_left_right(image: TensorLike) -> Tensor:
     """Images mirrored: their columns from the last to the first. t[(b,) h, w, c] -> the same.
 
-    Raises: ValueError for another rank.
+    Raises: ValueError for another rank. Source: tf.image.flip_left_right.
     """
     return _flipped(image, 2)
 
@@ -77,7 +77,7 @@ def flip_left_right(image: TensorLike) -> Tensor:
 def flip_up_down(image: TensorLike) -> Tensor:
     """Images upside down: their rows from the last to the first. t[(b,) h, w, c] -> the same.
 
-    Raises: ValueError for another rank.
+    Raises: ValueError for another rank. Source: tf.image.flip_up_down.
     """
     return _flipped(image, 1)
 
@@ -107,7 +107,7 @@ def _stateless(seed: TensorLike) -> Unit:
 def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Tensor:
     """Each image mirrored with a probability of a half. t[(b,) h, w, c] -> the same.
 
-    Raises: ValueError for another rank.
+    Raises: ValueError for another rank. Source: tf.image.random_flip_left_right.
     """
     return _flipped_by_chance(image, 2, _seeded(seed, image))
 
@@ -116,20 +116,20 @@ def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Tensor
 def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Tensor:
     """Each image upside down with a probability of a half. t[(b,) h, w, c] -> the same.
 
-    Raises: ValueError for another rank.
+    Raises: ValueError for another rank. Source: tf.image.random_flip_up_down.
     """
     return _flipped_by_chance(image, 1, _seeded(seed, image))
 
 
 @public("image.stateless_random_flip_left_right")
 def stateless_random_flip_left_right(image: TensorLike, seed: TensorLike) -> Tensor:
-    """`random_flip_left_right`, the same for the same seed i[2]."""
+    """`random_flip_left_right`, the same for the same seed i[2]. Source: tf.image.stateless_random_flip_left_right."""
     return _flipped_by_chance(image, 2, _stateless(seed))
 
 
 @public("image.stateless_random_flip_up_down")
 def stateless_random_flip_up_down(image: TensorLike, seed: TensorLike) -> Tensor:
-    """`random_flip_up_down`, the same for the same seed i[2]."""
+    """`random_flip_up_down`, the same for the same seed i[2]. Source: tf.image.stateless_random_flip_up_down."""
     return _flipped_by_chance(image, 1, _stateless(seed))
 
 
@@ -137,7 +137,7 @@ def stateless_random_flip_up_down(image: TensorLike, seed: TensorLike) -> Tensor
 def transpose_image(image: TensorLike, name: str | None = None) -> Any:
     """Images with rows and columns exchanged. t[(b,) h, w, c] -> t[(b,) w, h, c].
 
-    Raises: ValueError for another rank.
+    Raises: ValueError for another rank. Source: tf.image.transpose.
     """
     x, is_batch = _pixels(image)
     return _unbatched(transpose_p(x, perm=(0, 2, 1, 3)), is_batch)
@@ -147,7 +147,7 @@ def transpose_image(image: TensorLike, name: str | None = None) -> Any:
 def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tensor:
     """Images turned k times by a quarter, against the clock. t[(b,) h, w, c] -> t.
 
-    k: An int, or a tensor of one. Raises: ValueError for another rank, or several k.
+    k: An int, or a tensor of one. Raises: ValueError for another rank, or several k. Source: tf.image.rot90.
     """
     x, is_batch = _pixels(image)
     turns = as_tensor(k, int32)
@@ -175,7 +175,7 @@ def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tens
 def central_crop(image: TensorLike, central_fraction: TensorLike) -> Tensor:
     """The middle of images: a fraction of each side. t[(b,) h, w, c], number in (0, 1] -> t.
 
-    Raises: ValueError for other fractions and ranks.
+    Raises: ValueError for other fractions and ranks. Source: tf.image.central_crop.
     """
     fraction = central_fraction
     if isinstance(fraction, Tensor):
@@ -204,7 +204,7 @@ def central_crop(image: TensorLike, central_fraction: TensorLike) -> Tensor:
 def resize_with_crop_or_pad(image: TensorLike, target_height: TensorLike, target_width: TensorLike) -> Any:
     """Images cut at their edges, or with zeros around them, to have a size. t[(b,) h, w, c] -> t[(b,) target, c].
 
-    Raises: ValueError for sizes that are not above 0 and other ranks.
+    Raises: ValueError for sizes that are not above 0 and other ranks. Source: tf.image.resize_with_crop_or_pad.
     """
     x, is_batch = with_pixels(image)
     sizes = [positive(target_height, "target_height"), positive(target_width, "target_width")]
@@ -233,7 +233,7 @@ def resize_with_pad(
 ) -> Any:
     """Images as large as fits a size, with zeros where their sides have another ratio. -> t[(b,) target, c].
 
-    method, antialias: As in `image.resize`. Raises: ValueError as that.
+    method, antialias: As in `image.resize`. Raises: ValueError as that. Source: tf.image.resize_with_pad.
     """
     x = as_tensor(image)
     if x.shape.rank is None:
@@ -279,7 +279,7 @@ def _cropped_by_chance(value: TensorLike, size: TensorLike, draw: Callable[[Size
 def random_crop(value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None) -> Any:
     """A part of a tensor, as large as `size`, at a random place. t[*s], i[rank] -> t[*size].
 
-    Raises: InvalidArgumentError for a size that is larger than the tensor.
+    Raises: InvalidArgumentError for a size that is larger than the tensor. Source: tf.image.random_crop.
     """
     refuse_deferred(value)
     return _cropped_by_chance(value, size, lambda n, kind: uniform(n, 0, kind.max, kind, seed))
@@ -287,5 +287,5 @@ def random_crop(value: TensorLike, size: TensorLike, seed: int | None = None, na
 
 @public("image.stateless_random_crop")
 def stateless_random_crop(value: TensorLike, size: TensorLike, seed: TensorLike, name: str | None = None) -> Tensor:
-    """`random_crop`, the same for the same seed i[2]."""
+    """`random_crop`, the same for the same seed i[2]. Source: tf.image.stateless_random_crop."""
     return _cropped_by_chance(value, size, lambda n, kind: stateless_uniform(n, seed, 0, kind.max, kind))

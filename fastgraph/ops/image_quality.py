@@ -57,7 +57,7 @@ def _pair(
 def psnr(a: TensorLike, b: TensorLike, max_val: TensorLike, name: str | None = None) -> Any:
     """The ratio of the greatest pixel to the noise between images, in decibels. t[*s, h, w, c], same -> f32[*s].
 
-    Raises: ValueError, InvalidArgumentError too, for shapes that do not fit.
+    Raises: ValueError, InvalidArgumentError too, for shapes that do not fit. Source: tf.image.psnr.
     """
     x, y, greatest = _pair(a, b, max_val, invalid)
     error = reduce_mean(squared_difference(x, y), [-3, -2, -1])
@@ -127,7 +127,7 @@ def ssim(
 
     max_val: The greatest number a pixel can be less the least. filter_size, filter_sigma: of the Gaussian window.
     k1, k2: What keeps quotients finite, as shares of max_val. Raises: InvalidArgumentError (in a graph
-    ValueError) for shapes that do not fit and images smaller than the window.
+    ValueError) for shapes that do not fit and images smaller than the window. Source: tf.image.ssim.
     """
     x, y, greatest = _alike(img1, img2, max_val)
     size = _check_size(x, filter_size)
@@ -149,7 +149,7 @@ def ssim_multiscale(
 ) -> Any:
     """The product of the similarities of images at half, a quarter ... their size, each to a power. -> f32[*s].
 
-    power_factors: One for each scale, the whole images first. Else as `image.ssim`.
+    power_factors: One for each scale, the whole images first. Else as `image.ssim`. Source: tf.image.ssim_multiscale.
     """
     x, y, greatest = _alike(img1, img2, max_val)
     size = _check_size(x, filter_size)
@@ -179,7 +179,7 @@ def _halved(x: Tensor) -> Any:
 def total_variation(images: TensorLike, name: str | None = None) -> Any:
     """The sum of the differences between neighbours. t[(b,) h, w, c] -> t[(b)].
 
-    Raises: ValueError for another rank.
+    Raises: ValueError for another rank. Source: tf.image.total_variation.
     """
     x = as_tensor(images)
     if x.shape.rank not in (3, 4):
@@ -194,7 +194,7 @@ def total_variation(images: TensorLike, name: str | None = None) -> Any:
 def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
     """(what a pixel lacks to the one below, to the one on its right), 0 at the edge. t[b, h, w, c] -> two of the same.
 
-    Raises: ValueError for another rank.
+    Raises: ValueError for another rank. Source: tf.image.image_gradients.
     """
     x = as_tensor(image)
     if x.shape.rank != 4:

@@ -53,7 +53,7 @@ _LEAST = 1000 * float(np.finfo(np.float32).tiny)
 
 
 class ResizeMethod:
-    """The names of the methods of `resize`."""
+    """The names of the methods of `resize`. Source: tf.image.ResizeMethod."""
 
     AREA = "area"
     BICUBIC = "bicubic"
@@ -329,6 +329,8 @@ def resize(
     Examples:
         >>> tf.image.resize([[[0.0], [1.0]]], [1, 4])[0, :, 0]
         <tf.Tensor: shape=(4,), dtype=float32, numpy=array([0.  , 0.25, 0.75, 1.  ], dtype=float32)>
+
+    Source: tf.image.resize.
     """
     if class_has(images, "__fg_bind__"):  # images of different sizes, in a RaggedTensor
         ragged: Any = images
@@ -435,7 +437,7 @@ def pad_to_bounding_box(
 ) -> Tensor:
     """Images with zeros around them, so that they stand at an offset in a larger one. t[(b,) h, w, c] -> t.
 
-    Raises: ValueError for offsets below 0 and a target that is too small.
+    Raises: ValueError for offsets below 0 and a target that is too small. Source: tf.image.pad_to_bounding_box.
     """
     x, is_batch = with_pixels(image)
     offset_height, offset_width = number(offset_height, "offset_height"), number(offset_width, "offset_width")
@@ -493,7 +495,7 @@ def crop_to_bounding_box(
 ) -> Any:
     """The part of images that begins at an offset and has a size. t[(b,) h, w, c] -> t[(b,) target, c].
 
-    Raises: ValueError for a part that does not lie in the image.
+    Raises: ValueError for a part that does not lie in the image. Source: tf.image.crop_to_bounding_box.
     """
     x, is_batch = with_pixels(image)
     offset_height, offset_width = number(offset_height, "offset_height"), number(offset_width, "offset_width")

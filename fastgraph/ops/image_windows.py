@@ -29,6 +29,7 @@ def extract_glimpse(
 
     offsets: rows and columns of the middles; centered: from the image's middle; normalized: the image counts 1 (from
     the middle 2: -1 to 1). noise: "uniform", "gaussian" or "zero". Raises: InvalidArgumentError for other shapes.
+    Source: tf.image.extract_glimpse.
     """
     if noise not in ("uniform", "gaussian", "zero"):
         raise invalid(f"noise should be uniform or gaussian or zero got {noise}")

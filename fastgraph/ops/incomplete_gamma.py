@@ -47,7 +47,10 @@ def _unlike() -> list[Any]:
     error_samples=_unlike,
 )
 def igamma(a: Array, x: Array) -> Any:
-    """The regularised lower incomplete gamma function, a > 0, x >= 0; NaN elsewhere. f[*s], f[*s] -> f[*s]."""
+    """The regularised lower incomplete gamma function, a > 0, x >= 0; NaN elsewhere. f[*s], f[*s] -> f[*s].
+
+    Source: tf.math.igamma.
+    """
     shape, wide, found = _regularised(a, x, "gammainc", -1.0)
     found = np.where((wide >= 0) & (shape == np.inf), 0.0, found)
     return np.where(wide == 0, 0.0, found).astype(a.dtype)
@@ -77,7 +80,10 @@ def _is_near(a: Array, x: Array) -> Any:
     error_samples=_unlike,
 )
 def igammac(a: Array, x: Array) -> Any:
-    """The regularised upper incomplete gamma function, a > 0, x >= 0; NaN elsewhere. f[*s], f[*s] -> f[*s]."""
+    """The regularised upper incomplete gamma function, a > 0, x >= 0; NaN elsewhere. f[*s], f[*s] -> f[*s].
+
+    Source: tf.math.igammac.
+    """
     shape, wide, found = _regularised(a, x, "gammaincc", 1.0)
     found = np.where((wide >= 0) & (shape == np.inf), 1.0, found)
     return np.where((wide == np.inf) & (shape > 0), 0.0, found).astype(a.dtype)
@@ -250,7 +256,7 @@ def _triples() -> list[Any]:
 def betainc(a: Array, b: Array, x: Array) -> Any:
     """The regularised incomplete beta function, a > 0, b > 0, x in [0, 1]; NaN elsewhere. f[*s] x3 -> f[*s].
 
-    Raises: InvalidArgumentError for shapes that differ, scalars apart.
+    Raises: InvalidArgumentError for shapes that differ, scalars apart. Source: tf.math.betainc.
     """
     text = _unlike_shapes(a.shape, b.shape, x.shape)
     if text is not None:

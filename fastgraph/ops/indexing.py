@@ -543,7 +543,7 @@ def strided_slice(
 
     begin_mask and end_mask: from or to the edge; ellipsis_mask: as many whole axes as there are; new_axis_mask: a new
     axis; shrink_axis_mask: the element at begin. Raises: InvalidArgumentError for a stride of 0, an index out of
-    bounds or numbers that do not fit.
+    bounds or numbers that do not fit. Source: tf.strided_slice.
     """
     begin_mask, end_mask = whole(begin_mask, "begin_mask"), whole(end_mask, "end_mask")
     ellipsis_mask, new_axis_mask = whole(ellipsis_mask, "ellipsis_mask"), whole(new_axis_mask, "new_axis_mask")

@@ -53,6 +53,8 @@ def concat(values: TensorLike | Iterable[TensorLike], axis: TensorLike, name: st
                [5, 6]], dtype=int32)>
         >>> tf.concat([[[1, 2]], [[3]]], axis=1)
         <tf.Tensor: shape=(1, 3), dtype=int32, numpy=array([[1, 2, 3]], dtype=int32)>
+
+    Source: tf.concat.
     """
     if not isinstance(values, (list, tuple)):
         if hasattr(values, "__fg_joined__"):  # a list whose length a tensor decides
@@ -123,6 +125,8 @@ def stack(values: TensorLike | Iterable[TensorLike], axis: TensorLike = 0, name:
                [4, 5, 6]], dtype=int32)>
         >>> tf.stack([x, y], axis=-1).shape
         TensorShape([3, 2])
+
+    Source: tf.stack.
     """
     if isinstance(axis, (EagerTensor, np.ndarray)) and np.size(axis) == 1:
         axis = np.asarray(axis).item()
@@ -197,6 +201,8 @@ def split(
         >>> left, right = tf.split(tf.zeros([2, 10]), [3, -1], axis=1)
         >>> left.shape, right.shape
         (TensorShape([2, 3]), TensorShape([2, 7]))
+
+    Source: tf.split.
     """
     value = as_tensor(value)
     if hasattr(value, "row_splits"):
@@ -339,6 +345,7 @@ def unstack(
     """The slices of value along `axis`, without it. t[*s] -> list of t[*r].
 
     Raises: ValueError if their number is neither known nor given; InvalidArgumentError if it is not `num`.
+    Source: tf.unstack.
     """
     value = as_tensor(value)
     axis = axis if type(axis) is int else whole(axis, "axis")
@@ -358,7 +365,7 @@ def unstack(
 def identity_n(input: TensorLike, name: str | None = None) -> Any:
     """The tensors of a list themselves. t[*s]... -> [t[*s], ...].
 
-    Raises: InvalidArgumentError for an empty list; in a graph TypeError for what is none.
+    Raises: InvalidArgumentError for an empty list; in a graph TypeError for what is none. Source: tf.identity_n.
     """
     tensors = list(_listed(input, "identity_n"))
     if not tensors:
@@ -376,7 +383,7 @@ def _listed(value: TensorLike, op: str) -> Any:
 def shape_n(input: TensorLike, out_type: DTypeLike = int32, name: str | None = None) -> Any:
     """The extents of each tensor of a list at run time. t[*s]... -> [i[rank], ...].
 
-    Raises: in a graph TypeError for what is no list.
+    Raises: in a graph TypeError for what is no list. Source: tf.shape_n.
     """
     return [shape(x, out_type) for x in _listed(input, "shape_n")]
 
@@ -385,7 +392,7 @@ def shape_n(input: TensorLike, out_type: DTypeLike = int32, name: str | None = N
 def tuple_of(
     tensors: Sequence[TensorLike | None], control_inputs: Sequence[Any] | None = None, name: str | None = None
 ) -> Any:
-    """The tensors of a list, None among them, as a list. t[*s]... -> [t[*s], ...]."""
+    """The tensors of a list, None among them, as a list. t[*s]... -> [t[*s], ...]. Source: tf.tuple."""
     return [None if x is None else identity(x) for x in tensors]
 
 
@@ -393,7 +400,7 @@ def tuple_of(
 def parallel_stack(values: TensorLike, name: str | None = "parallel_stack") -> Any:
     """Tensors of one shape along a new first axis, in graphs only. t[*s]... -> t[n, *s].
 
-    Raises: RuntimeError in eager mode.
+    Raises: RuntimeError in eager mode. Source: tf.parallel_stack.
     """
     if current_trace() is None:
         raise RuntimeError("tf.parallel_stack() is not compatible with eager execution.")

@@ -104,7 +104,7 @@ def _solved(a: Array, b: Array) -> Array:
 def inv(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Any:
     """Inverse matrices, or those of the adjoint matrices. t[*b, n, n] -> t[*b, n, n].
 
-    Raises: InvalidArgumentError for what is not square or has no inverse.
+    Raises: InvalidArgumentError for what is not square or has no inverse. Source: tf.linalg.inv.
     """
     x = as_tensor(input)
     return named(name, inv_p, matrix_adjoint(x) if adjoint and x.shape.rank not in (0, 1) else x)
@@ -132,7 +132,7 @@ def _inverse_adjoint(input: Tensor, factor: Tensor) -> Any:
 def det(input: Array) -> Any:
     """Determinants; their gradient needs matrices that have inverses. t[*b, n, n] -> t[*b].
 
-    Raises: InvalidArgumentError for what is not square.
+    Raises: InvalidArgumentError for what is not square. Source: tf.linalg.det.
     """
     validated(square_shape, input.shape)
     small = array_kernels.determinants(np.ascontiguousarray(stacked(widened(input))))
@@ -206,7 +206,7 @@ class LogMatrixDeterminant(NamedTuple):
 def slogdet(input: TensorLike, name: str | None = None) -> LogMatrixDeterminant:
     """Sign (of complex matrices the phase) and log(|det|), both of the input's dtype. t[*b, n, n] -> t[*b], t[*b].
 
-    Raises: InvalidArgumentError for what is not square.
+    Raises: InvalidArgumentError for what is not square. Source: tf.linalg.slogdet.
     """
     sign, logarithm = named(name, slogdet_p, input)
     return LogMatrixDeterminant(sign, cast(logarithm, sign.dtype))
@@ -278,7 +278,7 @@ def solve_p(matrix: Array, rhs: Array, *, adjoint: bool) -> Any:
 def solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None) -> Any:
     """x with matrix x = rhs, or, with `adjoint`, with the adjoint matrix. t[*b, n, n], t[*b, n, k] -> t[*b, n, k].
 
-    Raises: InvalidArgumentError for shapes that do not fit and matrices without an inverse.
+    Raises: InvalidArgumentError for shapes that do not fit and matrices without an inverse. Source: tf.linalg.solve.
     """
     return named(name, solve_p, matrix, rhs, adjoint=bool(adjoint))
 
@@ -387,6 +387,6 @@ def triangular_solve(
     """x with matrix x = rhs, only the lower (upper) triangle of the matrix being read; batches broadcast.
 
     t[*b, n, n], t[*b, n, k] -> t[*b, n, k]. With `adjoint`: of the adjoint matrix. Zeros on the diagonal give infinity.
-    Raises: InvalidArgumentError for shapes that do not fit.
+    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.linalg.triangular_solve.
     """
     return named(name, triangular_solve_p, matrix, rhs, lower=bool(lower), adjoint=bool(adjoint))

@@ -35,7 +35,7 @@ def compute_average_loss(
 
     That of a replica is the extent times their number. f[n, *s] -> f[]. Raises: ValueError for a scalar loss or a size
     that is no scalar; TypeError for a size that is no integer; InvalidArgumentError for a negative one and losses that
-    are no numbers; RuntimeError between replicas.
+    are no numbers; RuntimeError between replicas. Source: tf.nn.compute_average_loss.
     """
     loss = as_tensor(per_example_loss)
     if loss.shape.rank == 0:
@@ -78,7 +78,7 @@ def compute_average_loss(
 def scale_regularization_loss(regularization_loss: TensorLike) -> Any:
     """The sum of a regularisation loss over the number of replicas; of integers a float. f[*s] -> f[].
 
-    Raises: RuntimeError between replicas.
+    Raises: RuntimeError between replicas. Source: tf.nn.scale_regularization_loss.
     """
     _check_replica("scale_regularization_loss")
     return truediv(reduce_sum(regularization_loss), replicas.count())

@@ -254,6 +254,8 @@ def matmul(
         Traceback (most recent call last):
             ...
         fastgraph.errors.InvalidArgumentError: ...Matrix size-incompatible: In[0]: [1,2], In[1]: [1,2]...
+
+    Source: tf.matmul.
     """
     if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
         which = "a" if transpose_a and adjoint_a else "b"
@@ -320,7 +322,7 @@ def matvec(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Product of matrices and vectors. t[*b, m, k], t[*b, k] -> t[*b, m]."""
+    """Product of matrices and vectors. t[*b, m, k], t[*b, k] -> t[*b, m]. Source: tf.linalg.matvec."""
     product = matmul(a, expand_dims(b, -1), transpose_a=transpose_a, adjoint_a=adjoint_a)
     return squeeze(product, [-1])
 
@@ -343,6 +345,8 @@ def tensordot(a: TensorLike, b: TensorLike, axes: TensorLike, name: str | None =
         <tf.Tensor: shape=(), dtype=int32, numpy=32>
         >>> tf.tensordot(tf.ones([2, 3, 4]), tf.ones([4, 3, 5]), axes=[[1, 2], [1, 0]]).shape
         TensorShape([2, 5])
+
+    Source: tf.tensordot.
     """
     a, b = as_tensor(a), as_tensor(b)
     rank_a, rank_b = a.shape.rank, b.shape.rank

@@ -415,7 +415,7 @@ def matrix_band_part(input: Array, *, lower: int, upper: int) -> Any:
 def band_part(input: TensorLike, num_lower: TensorLike, num_upper: TensorLike, name: str | None = None) -> Any:
     """Matrices with zeros outside a band of diagonals; a negative number of them means all. t[*s, m, n] -> same.
 
-    Raises: InvalidArgumentError for more diagonals than there are.
+    Raises: InvalidArgumentError for more diagonals than there are. Source: tf.linalg.band_part.
     """
     x, scalar = as_tensor(input), "must be scalar, got shape"
     lower, upper = static_int(num_lower, f"num_lower {scalar}"), static_int(num_upper, f"num_upper {scalar}")
@@ -478,6 +478,7 @@ def diag(
     """Matrices with the diagonals given, padding_value elsewhere; k may be a pair, the lowest and the highest diagonal.
 
     t[*s, (n,) m] -> t[*s, rows, columns]. Raises: InvalidArgumentError for sizes that do not fit.
+    Source: tf.linalg.diag.
     """
     x = as_tensor(diagonal)
     given = {"k": k, "num_rows": num_rows, "num_cols": num_cols}
@@ -518,6 +519,8 @@ def diag_part(
         <tf.Tensor: shape=(2, 3), dtype=int32, numpy=
         array([[0, 2, 6],
                [1, 5, 9]], dtype=int32)>
+
+    Source: tf.linalg.diag_part.
     """
     x = as_tensor(input)
     padding = as_tensor(padding_value if not x.dtype.is_bool else bool(padding_value), x.dtype)
@@ -537,7 +540,7 @@ def set_diag(
 ) -> Any:  # fmt: skip
     """Matrices with the diagonal k replaced, or the diagonals of a pair k. t[*s, m, n], t[*s, (n,) length] -> same.
 
-    Raises: InvalidArgumentError for shapes that do not fit.
+    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.linalg.set_diag.
     """
     if not are_known(k):
         x = as_tensor(input)
@@ -549,13 +552,16 @@ def set_diag(
 
 @public("linalg.trace")
 def trace(x: TensorLike, name: str | None = None) -> Any:
-    """The sum of the main diagonal of matrices. t[*s, m, n] -> t[*s]."""
+    """The sum of the main diagonal of matrices. t[*s, m, n] -> t[*s]. Source: tf.linalg.trace."""
     return reduce_sum(diag_part(x), -1, name=name)
 
 
 @public("linalg.tensor_diag")
 def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Any:
-    """A tensor of zeros with `diagonal` where the first and the second half of the index agree. t[*s] -> t[*s, *s]."""
+    """A tensor of zeros with `diagonal` where the first and the second half of the index agree. t[*s] -> t[*s, *s].
+
+    Source: tf.linalg.tensor_diag.
+    """
     x = of_dtypes(as_tensor(diagonal), _TENSOR_DIAGONALS)
     if x.shape.rank is None:
         return late(tensor_diag, [x], x.dtype, name=name)
@@ -567,7 +573,7 @@ def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Any:
 def tensor_diag_part(input: TensorLike, name: str | None = None) -> Any:
     """The elements whose first and second half of the index agree. t[*s, *s] -> t[*s].
 
-    Raises: InvalidArgumentError for an odd rank or halves that differ.
+    Raises: InvalidArgumentError for an odd rank or halves that differ. Source: tf.linalg.tensor_diag_part.
     """
     x = of_dtypes(as_tensor(input), _TENSOR_DIAGONALS)
     if x.shape.rank is None:

@@ -122,6 +122,7 @@ def expm(input: TensorLike, name: str | None = None) -> Any:
     """Exponentials of matrices: sum of A^k / k!. t[*b, n, n] -> t[*b, n, n].
 
     Raises: ValueError for signed integers; InvalidArgumentError for other dtypes and what is not square.
+    Source: tf.linalg.expm.
     """
     x = as_tensor(input)
     if x.dtype.name not in FLOATS.split():
@@ -210,7 +211,7 @@ def _roots(x: Array) -> Array:
 def sqrtm(input: Array) -> Any:
     """R with R R = input, of whose eigenvalues none has a negative real part; NaN where there is none of this dtype.
 
-    t[*b, n, n] -> t[*b, n, n]. Raises: InvalidArgumentError for what is not square.
+    t[*b, n, n] -> t[*b, n, n]. Raises: InvalidArgumentError for what is not square. Source: tf.linalg.sqrtm.
     """
     validated(square_shape, input.shape)
     found = _finite(_roots, stacked(widened(input)))
@@ -262,6 +263,7 @@ def logm(input: Array) -> Any:
     """The matrix whose exponential is the input, with eigenvalues of imaginary parts in ]-pi, pi]; NaN if singular.
 
     c[*b, n, n] -> c[*b, n, n]. Raises: InvalidArgumentError for what is not square or not complex.
+    Source: tf.linalg.logm.
     """
     validated(square_shape, input.shape)
     found = _finite(_logarithms, stacked(input))

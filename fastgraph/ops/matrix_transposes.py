@@ -48,7 +48,7 @@ def swap_last(a: Array) -> Any:
 def matrix_transpose(a: TensorLike, name: str | None = "matrix_transpose", conjugate: bool = False) -> Any:
     """Matrices with rows and columns exchanged. t[*s, m, n] -> t[*s, n, m].
 
-    Raises: ValueError for less than two axes.
+    Raises: ValueError for less than two axes. Source: tf.linalg.matrix_transpose.
     """
     x = as_tensor(a)
     rank = x.shape.rank
@@ -62,7 +62,7 @@ def matrix_transpose(a: TensorLike, name: str | None = "matrix_transpose", conju
 
 @public("linalg.adjoint")
 def adjoint(matrix: TensorLike, name: str | None = None) -> Any:
-    """Matrices transposed and conjugated. t[*s, m, n] -> t[*s, n, m]."""
+    """Matrices transposed and conjugated. t[*s, m, n] -> t[*s, n, m]. Source: tf.linalg.adjoint."""
     if class_has(matrix, "__fg_adjoint__"):
         return matrix.__fg_adjoint__()  # type: ignore[union-attr]
     return matrix_transpose(matrix, conjugate=True)
@@ -72,7 +72,7 @@ def adjoint(matrix: TensorLike, name: str | None = None) -> Any:
 def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Any:
     """The cross product of vectors of three elements. t[*s, 3], t[*s, 3] -> t[*s, 3].
 
-    Raises: InvalidArgumentError if shapes differ; FailedPreconditionError for other lengths.
+    Raises: InvalidArgumentError if shapes differ; FailedPreconditionError for other lengths. Source: tf.linalg.cross.
     """
     a = as_tensor(a)
     b = as_tensor(b, a.dtype)

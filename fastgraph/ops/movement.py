@@ -201,6 +201,8 @@ def reshape(tensor: TensorLike, shape: TensorLike | ShapeLike, name: str | None 
         Traceback (most recent call last):
             ...
         fastgraph.errors.InvalidArgumentError: ...Input to reshape is a tensor with 3 values...
+
+    Source: tf.reshape.
     """
     if type(shape) is tuple and name is None and current_trace() is None:
         for n in shape:
@@ -297,6 +299,8 @@ def transpose(
         >>> images = tf.zeros([8, 28, 32, 3])
         >>> tf.transpose(images, [0, 3, 1, 2]).shape
         TensorShape([8, 3, 28, 32])
+
+    Source: tf.transpose.
     """
     a = as_tensor(a)
     if perm is None:
@@ -376,6 +380,8 @@ def expand_dims(input: TensorLike, axis: TensorLike, name: str | None = None) ->
         >>> image = tf.zeros([28, 28])
         >>> tf.expand_dims(image, 0).shape, tf.expand_dims(image, -1).shape
         (TensorShape([1, 28, 28]), TensorShape([28, 28, 1]))
+
+    Source: tf.expand_dims.
     """
     try:
         axes = (axis,) if type(axis) is int else known_axes(axis, "Tdim")
@@ -457,6 +463,8 @@ def squeeze(input: TensorLike, axis: TensorLike | None = None, name: str | None 
         >>> x = tf.zeros([1, 5, 1])
         >>> tf.squeeze(x).shape, tf.squeeze(x, axis=0).shape
         (TensorShape([5]), TensorShape([5, 1]))
+
+    Source: tf.squeeze.
     """
     if axis is None and class_has(input, "__fg_bind__") and hasattr(input, "row_splits"):
         raise ValueError("Ragged.squeeze must have an axis argument.")
@@ -537,7 +545,7 @@ def size_p(input: Array, *, out_type: DType) -> Any:
     samples=lambda: [((np.zeros(s, np.float32),), {}) for s in ((), (3,), (2, 0, 3))],
 )
 def rank(input: Array) -> Any:
-    """The number of axes of input. t[*s] -> i32[].
+    """The number of axes of input. t[*s] -> i32[]. Source: tf.rank.
 
     Args:
         input: A tensor.
@@ -551,7 +559,7 @@ def rank(input: Array) -> Any:
 
 @public("shape")
 def shape(input: Any, out_type: DTypeLike | None = None, name: str | None = None) -> Any:
-    """The extents of input at run time. t[*s] -> i32[rank].
+    """The extents of input at run time. t[*s] -> i32[rank]. Source: tf.shape.
 
     `x.shape` is what is known while a graph is made, where an extent may be None; this is what there will be.
 
@@ -573,7 +581,7 @@ def shape(input: Any, out_type: DTypeLike | None = None, name: str | None = None
 
 @public("size")
 def size(input: TensorLike, out_type: DTypeLike | None = None, name: str | None = None) -> Any:
-    """The number of elements of input at run time. t[*s] -> i32[].
+    """The number of elements of input at run time. t[*s] -> i32[]. Source: tf.size.
 
     Args:
         input: A tensor.

@@ -100,6 +100,8 @@ def add_n(inputs: TensorLike | Iterable[TensorLike], name: str | None = None) ->
     Examples:
         >>> tf.add_n([[1, 2], [10, 20], [100, 200]])
         <tf.Tensor: shape=(2,), dtype=int32, numpy=array([111, 222], dtype=int32)>
+
+    Source: tf.add_n.
     """
     if not isinstance(inputs, (list, tuple)):
         if hasattr(inputs, "__fg_summed__"):  # a list whose length a tensor decides
@@ -118,7 +120,7 @@ def add_n(inputs: TensorLike | Iterable[TensorLike], name: str | None = None) ->
 def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None) -> Any:
     """value plus a bias per channel (the last axis; the second of "NC..."). t[*s, c], t[c] -> t[*s, c].
 
-    Raises: InvalidArgumentError if the channels do not fit; ValueError for another format.
+    Raises: InvalidArgumentError if the channels do not fit; ValueError for another format. Source: tf.nn.bias_add.
     """
     value, bias = alike([value, bias])
     data_format = None if data_format is None else word(data_format, "data_format")
@@ -157,7 +159,7 @@ def embedding_lookup(
 ) -> Any:
     """The rows of params that ids name, shortened to norm max_norm if given. f[n, *r], i[*q] -> f[*q, *r].
 
-    Raises: InvalidArgumentError for an id out of range.
+    Raises: InvalidArgumentError for an id out of range. Source: tf.nn.embedding_lookup.
     """
     if params is None or (isinstance(params, (list, tuple)) and not params):
         raise ValueError("params must be specified")
@@ -174,7 +176,7 @@ def embedding_lookup(
 
 @public("nn.l2_loss")
 def l2_loss(t: TensorLike, name: str | None = None) -> Any:
-    """Half the sum of squares. f[*s] -> f[]."""
+    """Half the sum of squares. f[*s] -> f[]. Source: tf.nn.l2_loss."""
     t = of_dtypes(as_tensor(t), "floating")
     return multiply(reduce_sum(t * t), 0.5, name=name)
 
@@ -184,7 +186,7 @@ def l2_normalize(
     x: TensorLike, axis: TensorLike | None = None, epsilon: TensorLike = 1e-12, name: str | None = None,
     dim: TensorLike | None = None,
 ) -> Any:  # fmt: skip
-    """x over its Euclidean norm along `axis`, once `dim`. t[*s] -> t[*s]."""
+    """x over its Euclidean norm along `axis`, once `dim`. t[*s] -> t[*s]. Source: tf.nn.l2_normalize."""
     if dim is not None and axis is not None:
         raise ValueError("Cannot specify both 'axis' and 'dim'.")
     x, axis = as_tensor(x), axis if dim is None else dim
@@ -206,7 +208,7 @@ def _norm_of(total: Tensor) -> Any:
 def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None = None, name: str | None = None) -> Any:
     """t, scaled down where its norm along `axes` is above clip_norm. f[*s] -> f[*s].
 
-    Raises: ValueError for norms that would make it larger.
+    Raises: ValueError for norms that would make it larger. Source: tf.clip_by_norm.
     """
     if isinstance(t, IndexedSlices):
         return t.with_values(clip_by_norm(t.values, clip_norm, axes, name))
@@ -221,7 +223,7 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None =
 def global_norm(t_list: TensorLike, name: str | None = None) -> Any:
     """The norm of all elements of a list of tensors (None is passed over; of none 0). f[*s]... -> f[].
 
-    Raises: TypeError for one tensor.
+    Raises: TypeError for one tensor. Source: tf.linalg.global_norm.
     """
     if not isinstance(t_list, Sequence) or isinstance(t_list, str):
         raise TypeError(f"`t_list` should be a sequence of tensors. Received {type(t_list)}.")
@@ -237,7 +239,7 @@ def clip_by_global_norm(
 ) -> tuple[list[Tensor | Any], Tensor]:
     """A list of tensors, scaled down together where their common norm is above clip_norm; and that norm.
 
-    A norm that is not finite makes all results NaN.
+    A norm that is not finite makes all results NaN. Source: tf.clip_by_global_norm.
     """
     if not isinstance(t_list, (list, tuple)):
         raise TypeError("`t_list` should be a sequence of tensors. Received " + str(type(t_list)) + ".")
@@ -265,6 +267,7 @@ def accumulate_n(
     """Sum of a list of tensors of one shape. t[*s]... -> t[*s].
 
     Raises: ValueError for an empty list or shapes that differ, TypeError if they are not of `tensor_dtype`.
+    Source: tf.math.accumulate_n.
     """
     if hasattr(inputs, "__fg_summed__"):  # a list whose length a tensor decides
         inputs = [inputs.__fg_summed__()]
@@ -289,7 +292,7 @@ def accumulate_n(
 def polyval(coeffs: TensorLike, x: TensorLike, name: str | None = None) -> Any:
     """The polynomial of these coefficients, the highest power first, at x. [t[*s], ...], t[*s] -> t[*s].
 
-    By Horner's rule. Raises: ValueError if coeffs is no list.
+    By Horner's rule. Raises: ValueError if coeffs is no list. Source: tf.math.polyval.
     """
     if not isinstance(coeffs, list):
         raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
@@ -304,7 +307,10 @@ def polyval(coeffs: TensorLike, x: TensorLike, name: str | None = None) -> Any:
 
 @public("math.scalar_mul")
 def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Any:
-    """A scalar times a tensor. t[], t[*s] -> t[*s]. Raises: ValueError for no scalar, or another dtype."""
+    """A scalar times a tensor. t[], t[*s] -> t[*s]. Raises: ValueError for no scalar, or another dtype.
+
+    Source: tf.math.scalar_mul.
+    """
     if isinstance(x, IndexedSlices):
         return x.with_values(scalar_mul(scalar, x.values, name))
     x = as_tensor(x)

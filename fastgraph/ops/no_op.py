@@ -18,7 +18,7 @@ from fastgraph.ops.families import bind_effect, public
 
 @public("no_op")
 def no_op(name: str | None = None) -> Any:
-    """An Operation that does nothing, None where nothing is traced."""
+    """An Operation that does nothing, None where nothing is traced. Source: tf.no_op."""
     return None if current_trace() is None else bind_effect(name, get("no_op"), (), {})
 
 
@@ -27,7 +27,7 @@ def group(*inputs: Any, **kwargs: Any) -> Any:
     """An Operation that is done when all of `inputs` are, None where nothing is traced.
 
     `inputs` are tensors, Operations, Variables and nests of them; keyword `name`. Operations on several devices are
-    grouped by device first. Raises: TypeError for other inputs, ValueError for other keywords.
+    grouped by device first. Raises: TypeError for other inputs, ValueError for other keywords. Source: tf.group.
     """
     if current_trace() is None:
         return None

@@ -54,7 +54,7 @@ def _wide(x: Tensor) -> Any:
 def moments(
     x: TensorLike, axes: TensorLike, shift: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Mean and variance along `axes`. f[*s] -> f[*r], f[*r]."""
+    """Mean and variance along `axes`. f[*s] -> f[*r], f[*r]. Source: tf.nn.moments."""
     x = as_tensor(x)
     with op_scope(name, "moments"):
         wide = _wide(x)
@@ -69,7 +69,10 @@ def moments(
 def weighted_moments(
     x: TensorLike, axes: TensorLike, frequency_weights: TensorLike, keepdims: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Mean and variance along `axes` of elements that count as often as their weights say. f[*s] -> f[*r], f[*r]."""
+    """Mean and variance along `axes` of elements that count as often as their weights say. f[*s] -> f[*r], f[*r].
+
+    Source: tf.nn.weighted_moments.
+    """
     x = as_tensor(x)
     wide = _wide(x)
     weights = cast(as_tensor(frequency_weights, x.dtype), wide.dtype)
@@ -88,7 +91,10 @@ def weighted_moments(
 def sufficient_statistics(
     x: TensorLike, axes: TensorLike, shift: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """Number of elements, sum, sum of squares along `axes`, and the shift. f[*s] -> f[], f[*r], f[*r], shift."""
+    """Number of elements, sum, sum of squares along `axes`, and the shift. f[*s] -> f[], f[*r], f[*r], shift.
+
+    Source: tf.nn.sufficient_statistics.
+    """
     x = as_tensor(x)
     count: Any = as_tensor(1, x.dtype)
     for axis in canonical_axes(known_axes(axes), len(x.shape)):
@@ -104,7 +110,10 @@ def sufficient_statistics(
 def normalize_moments(
     counts: TensorLike, mean_ss: TensorLike, variance_ss: TensorLike, shift: TensorLike | None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Mean and variance from what `sufficient_statistics` gives. f[], f[*r], f[*r] -> f[*r], f[*r]."""
+    """Mean and variance from what `sufficient_statistics` gives. f[], f[*r], f[*r] -> f[*r], f[*r].
+
+    Source: tf.nn.normalize_moments.
+    """
     per_element = 1.0 / as_tensor(counts)
     shifted = as_tensor(mean_ss) * per_element
     mean = shifted if shift is None else shifted + shift
@@ -228,7 +237,7 @@ def _lined_up(vector: Tensor, shape: Sequence[int] | None) -> Any:
 
 @public("nn.crelu")
 def crelu(features: TensorLike, axis: TensorLike | None = -1, name: str | None = None) -> Any:
-    """relu of features and of minus features, joined along `axis`. f[*s, n] -> f[*s, 2n]."""
+    """relu of features and of minus features, joined along `axis`. f[*s, n] -> f[*s, 2n]. Source: tf.nn.crelu."""
     features = as_tensor(features)
     return relu(concat([features, -features], axis), name=name)
 
@@ -240,7 +249,7 @@ def weighted_cross_entropy_with_logits(
     """Cross entropy of yes/no labels z where a yes counts pos_weight times. f[*s], f[*s] -> f[*s].
 
     (1 - z) * x + (1 + (q - 1) * z) * log(1 + exp(-x)), without overflow.
-    Raises: ValueError if shapes differ.
+    Raises: ValueError if shapes differ. Source: tf.nn.weighted_cross_entropy_with_logits.
     """
     logits = as_tensor(logits)
     labels = as_tensor(labels, logits.dtype)
@@ -259,7 +268,7 @@ def log_poisson_loss(
     """exp(c) - z * c for a Poisson count z and the log c of its rate. f[*s], f[*s] -> f[*s].
 
     With compute_full_loss Stirling's approximation of log(z!) is added where z > 1.
-    Raises: ValueError if shapes differ.
+    Raises: ValueError if shapes differ. Source: tf.nn.log_poisson_loss.
     """
     log_input = as_tensor(log_input)
     targets = as_tensor(targets, log_input.dtype)

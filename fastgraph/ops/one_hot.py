@@ -162,6 +162,8 @@ def one_hot(
         array([[1., 0., 0.],
                [0., 0., 1.],
                [0., 0., 0.]], dtype=float32)>
+
+    Source: tf.one_hot.
     """
     if on_value is None and off_value is None and type(depth) is int and name is None and current_trace() is None:
         on, off = _one_and_zero("float32" if dtype is None else as_dtype(dtype).name)

@@ -236,6 +236,8 @@ def pad(
         <tf.Tensor: shape=(5,), dtype=int32, numpy=array([3, 2, 1, 2, 3], dtype=int32)>
         >>> tf.pad([1, 2, 3], [[2, 0]], mode="SYMMETRIC")
         <tf.Tensor: shape=(5,), dtype=int32, numpy=array([2, 1, 1, 2, 3], dtype=int32)>
+
+    Source: tf.pad.
     """
     kind = word(mode, "mode").upper()
     if kind not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
@@ -339,7 +341,7 @@ def reverse_p(tensor: Array, *, axes: tuple[int, ...]) -> Any:
 def reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> Any:
     """tensor read backwards along the axes `axis`. t[*s] -> t[*s].
 
-    Raises: InvalidArgumentError for an axis out of range or named twice.
+    Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reverse.
     """
     try:
         axes = known_axes(axis)
@@ -397,6 +399,7 @@ def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | Non
     """input moved by `shift` along `axis`, what leaves at the end coming in at the start. t[*s] -> t[*s].
 
     Several shifts go with as many axes. Raises: InvalidArgumentError for an axis out of range or other numbers.
+    Source: tf.roll.
     """
     x = as_tensor(input)
     if not are_known(axis):

@@ -168,6 +168,7 @@ def extract_volume_patches(
     """The elements of each window of a volume as channels, 0 outside. t[n, d, h, w, c] -> t[n, *o, prod(k) * c].
 
     Raises: InvalidArgumentError for another rank or dtype, or windows over batch or channels.
+    Source: tf.extract_volume_patches.
     """
     x = of_dtypes(as_tensor(input), "real")
     if x.shape.rank != 5:
@@ -208,7 +209,8 @@ def max_pool_with_argmax(
     """The largest element of each window, and where it stands: (row * width + column) * channels + channel.
 
     t[n, h, w, c] -> t[n, *o, c], i[n, *o, c].
-    Raises: ValueError for another data_format; InvalidArgumentError for windows that do not fit.
+    Raises: ValueError for another data_format; InvalidArgumentError for windows that do not fit. Source:
+    tf.nn.max_pool_with_argmax.
     """
     if data_format != "NHWC":
         raise ValueError(

@@ -142,6 +142,7 @@ def max_pool(
     """The largest element of each window, over one to three spatial axes. t[n, *s, c] -> t[n, *o, c].
 
     NaN is passed over. Raises: InvalidArgumentError for windows that do not fit; ValueError for other arguments.
+    Source: tf.nn.max_pool.
     """
     return _any_pool(max_pool_p, input, ksize, strides, padding, data_format, name)
 
@@ -153,7 +154,7 @@ def avg_pool(
 ) -> Any:  # fmt: skip
     """The mean of each window, of what is inside, over one to three spatial axes. f[n, *s, c] -> f[n, *o, c].
 
-    Raises: InvalidArgumentError for windows that do not fit; ValueError for other arguments.
+    Raises: InvalidArgumentError for windows that do not fit; ValueError for other arguments. Source: tf.nn.avg_pool.
     """
     return _any_pool(avg_pool_p, input, ksize, strides, padding, data_format, name)
 
@@ -163,7 +164,7 @@ def max_pool1d(
     input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = "NWC",
     name: str | None = None,
 ) -> Any:  # fmt: skip
-    """The largest element of each window of one spatial axis. t[n, w, c] -> t[n, ow, c]."""
+    """The largest element of each window of one spatial axis. t[n, w, c] -> t[n, ow, c]. Source: tf.nn.max_pool1d."""
     return _pool(1, max_pool_p, input, ksize, strides, padding, data_format, name)
 
 
@@ -172,7 +173,10 @@ def max_pool2d(
     input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> Any:  # fmt: skip
-    """The largest element of each window of two spatial axes. t[n, h, w, c] -> t[n, oh, ow, c]."""
+    """The largest element of each window of two spatial axes. t[n, h, w, c] -> t[n, oh, ow, c].
+
+    Source: tf.nn.max_pool2d.
+    """
     return _pool(2, max_pool_p, input, ksize, strides, padding, data_format, name)
 
 
@@ -185,7 +189,10 @@ def max_pool3d(
     data_format: str | None = "NDHWC",
     name: str | None = None,
 ) -> Any:
-    """The largest element of each window of three spatial axes. t[n, d, h, w, c] -> t[n, od, oh, ow, c]."""
+    """The largest element of each window of three spatial axes. t[n, d, h, w, c] -> t[n, od, oh, ow, c].
+
+    Source: tf.nn.max_pool3d.
+    """
     return _pool(3, max_pool_p, input, ksize, strides, padding, data_format, name)
 
 
@@ -194,7 +201,7 @@ def avg_pool1d(
     input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = "NWC",
     name: str | None = None,
 ) -> Any:  # fmt: skip
-    """The mean of each window of one spatial axis. f[n, w, c] -> f[n, ow, c]."""
+    """The mean of each window of one spatial axis. f[n, w, c] -> f[n, ow, c]. Source: tf.nn.avg_pool1d."""
     return _pool(1, avg_pool_p, input, ksize, strides, padding, data_format, name)
 
 
@@ -203,7 +210,7 @@ def avg_pool2d(
     input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> Any:  # fmt: skip
-    """The mean of each window of two spatial axes. f[n, h, w, c] -> f[n, oh, ow, c]."""
+    """The mean of each window of two spatial axes. f[n, h, w, c] -> f[n, oh, ow, c]. Source: tf.nn.avg_pool2d."""
     return _pool(2, avg_pool_p, input, ksize, strides, padding, data_format, name)
 
 
@@ -216,7 +223,10 @@ def avg_pool3d(
     data_format: str | None = "NDHWC",
     name: str | None = None,
 ) -> Any:
-    """The mean of each window of three spatial axes. f[n, d, h, w, c] -> f[n, od, oh, ow, c]."""
+    """The mean of each window of three spatial axes. f[n, d, h, w, c] -> f[n, od, oh, ow, c].
+
+    Source: tf.nn.avg_pool3d.
+    """
     return _pool(3, avg_pool_p, input, ksize, strides, padding, data_format, name)
 
 
@@ -249,6 +259,8 @@ def pool(
         >>> signal = tf.constant([1.0, 3.0, 2.0, 5.0])[None, :, None]
         >>> tf.nn.pool(signal, [2], "MAX", strides=[2])[0, :, 0]
         <tf.Tensor: shape=(2,), dtype=float32, numpy=array([3., 5.], dtype=float32)>
+
+    Source: tf.nn.pool.
     """
     rank = len(window_shape)
     if not 1 <= rank <= 3:

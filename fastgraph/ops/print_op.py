@@ -205,7 +205,7 @@ def print_(*inputs: Any, **kwargs: Any) -> Any:
     """Write tensors and Python values to a stream, now and on every run of a graph.
 
     Keywords: output_stream (sys.stderr, sys.stdout, an open file, "file://path"), summarize (elements shown at each end
-    of an axis, -1: all), sep, end, name.
+    of an axis, -1: all), sep, end, name. Source: tf.print.
     """
     stream = kwargs.pop("output_stream", None)
     name = kwargs.pop("name", None)
@@ -271,5 +271,5 @@ def timestamp_p() -> Any:
 
 @public("timestamp")
 def timestamp(name: str | None = None) -> Any:
-    """The seconds since 1970 began, whenever it runs. -> f64[]."""
+    """The seconds since 1970 began, whenever it runs. -> f64[]. Source: tf.timestamp."""
     return named(name, timestamp_p)

@@ -369,7 +369,7 @@ def py_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: Any = 
     ragged and sparse ones too, may go in and out; gradients flow, to any order, through what func computes.
     Raises: InvalidArgumentError for results that do not fit and for a ValueError or TypeError in func, OutOfRangeError
     for StopIteration, ResourceExhaustedError for MemoryError, UnimplementedError for NotImplementedError, UnknownError
-    for all else that func raises. Without `func` (and `inp`), a decorator.
+    for all else that func raises. Without `func` (and `inp`), a decorator. Source: tf.py_function.
     """
     decorator = _as_decorator(py_function, func, inp, Tout, name=name)
     if decorator is not None:
@@ -427,7 +427,7 @@ def numpy_function(
     graph what func raises is raised as it is, results keep their dtypes, and func gets arrays as NumPy makes them of
     the inputs; in a graph scalars are NumPy's scalars, or bytes.
     Raises: in a graph, InvalidArgumentError for results of another number or dtype than `Tout`'s, and as py_function.
-    Without `func` (and `inp`), a decorator.
+    Without `func` (and `inp`), a decorator. Source: tf.numpy_function.
     """
     decorator = _as_decorator(numpy_function, func, inp, Tout, stateful=stateful, name=name)
     if decorator is not None:

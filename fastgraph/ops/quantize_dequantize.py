@@ -106,7 +106,7 @@ def quantize(
     widened to hold 0 and to be `ensure_minimum_range` wide at least. What is beyond it is its end. Returned are the
     ends that the steps are of. mode: MIN_COMBINED and MIN_FIRST have the least step at min_range (the second keeps 0 a
     step), SCALED has 0 at 0; narrow_range leaves the least step out there. round_mode: HALF_AWAY_FROM_ZERO, or
-    HALF_TO_EVEN for SCALED. Raises: InvalidArgumentError.
+    HALF_TO_EVEN for SCALED. Raises: InvalidArgumentError. Source: tf.quantization.quantize.
     """
     dtype, axis = _quantized("T", T), _checked("QuantizeV2", mode, axis, min_range)
     if round_mode not in ("HALF_AWAY_FROM_ZERO", "HALF_TO_EVEN") or (round_mode == "HALF_TO_EVEN" and mode != "SCALED"):
@@ -155,6 +155,7 @@ def dequantize(
     """The numbers that steps of a range stand for: `quantize` the other way. T[*s], f32[], f32[] -> dtype[*s].
 
     mode, axis and narrow_range as in `quantize`; dtype: float32 or bfloat16. Raises: InvalidArgumentError.
+    Source: tf.quantization.dequantize.
     """
     axis, target = _checked("Dequantize", mode, axis, min_range), as_dtype(dtype)
     if target not in (float32, bfloat16):
@@ -192,6 +193,7 @@ def quantized_concat(
 
     [T[*s]], [f32[]], [f32[]] -> (T[*r], f32[], f32[]). Returned are the joined steps and the ends of their range, which
     holds all of the others and, of signed steps, is as wide on both sides of 0. Raises: InvalidArgumentError.
+    Source: tf.quantization.quantized_concat.
     """
     parts = [as_tensor(value) for value in values]
     lows, highs = [[as_tensor(end, float32) for end in ends] for ends in (input_mins, input_maxes)]

@@ -13,7 +13,7 @@ from fastgraph.errors import UnimplementedError
 
 
 class Algorithm(enum.Enum):
-    """An algorithm of random numbers; AUTO_SELECT is Philox here."""
+    """An algorithm of random numbers; AUTO_SELECT is Philox here. Source: tf.random.Algorithm."""
 
     PHILOX = 1
     THREEFRY = 2

@@ -98,7 +98,10 @@ def gamma_slope(alpha: Array, sample: Array) -> Any:
 
 @public("raw_ops.RandomGammaGrad")
 def random_gamma_grad(alpha: TensorLike, sample: TensorLike, name: str | None = None) -> Any:
-    """Slope of gamma variates `sample` along their shape `alpha`. f[*s], f[*s] -> f[*s]."""
+    """Slope of gamma variates `sample` along their shape `alpha`. f[*s], f[*s] -> f[*s].
+
+    Source: tf.raw_ops.RandomGammaGrad.
+    """
     return named(name, gamma_slope, alpha, sample)
 
 
@@ -186,7 +189,7 @@ def stateless_gamma(
 ) -> Tensor:
     """`gamma`, the same for the same seed i[2]; shape is the result's and ends with that of the parameters.
 
-    Raises: InvalidArgumentError if it does not.
+    Raises: InvalidArgumentError if it does not. Source: tf.random.stateless_gamma.
     """
     shapes, rates, _ = _gamma_parameters(alpha, beta, dtype)
     size = as_vector(extents(shape))
@@ -243,7 +246,7 @@ def stateless_poisson(
 ) -> Tensor:
     """`poisson`, the same for the same seed i[2]; shape is the result's and ends with lam's.
 
-    Raises: InvalidArgumentError if it does not.
+    Raises: InvalidArgumentError if it does not. Source: tf.random.stateless_poisson.
     """
     target = _check_number(as_dtype(dtype))
     return random_poisson(Stateless(seed).state(0), as_vector(extents(shape)), as_tensor(lam), dtype=target)

@@ -37,7 +37,7 @@ from fastgraph.ops.sorting import search_sorted
 
 @public("random.set_seed")
 def set_seed(seed: SupportsInt | None) -> None:
-    """Begin the sequences of all random ops anew, from `seed`.
+    """Begin the sequences of all random ops anew, from `seed`. Source: tf.random.set_seed.
 
     An op without a seed of its own takes one from it and from the number of ops before it; one with a `seed` has the
     sequence that the pair says.
@@ -143,6 +143,8 @@ def uniform(
         True
         >>> tf.random.uniform([2, 3], maxval=6, dtype=tf.int32).shape
         TensorShape([2, 3])
+
+    Source: tf.random.uniform.
     """
     target = as_dtype(dtype)
     accepted = ("float16", "bfloat16", "float32", "float64", "int32", "int64")
@@ -202,6 +204,8 @@ def normal(
         >>> x = tf.random.normal([10000, 2], mean=[0.0, 5.0], seed=1)
         >>> x.shape, np.round(np.abs(tf.reduce_mean(x, 0))).tolist()
         (TensorShape([10000, 2]), [0.0, 5.0])
+
+    Source: tf.random.normal.
     """
     target = as_dtype(dtype)
     mean_, stddev_ = tensor_of(mean, target), tensor_of(stddev, target)
@@ -257,7 +261,7 @@ def truncated_normal(
 ) -> Any:
     """Numbers of the normal distribution, no further than 2 stddev from the mean. -> dtype[*shape].
 
-    Raises: TypeError for integers.
+    Raises: TypeError for integers. Source: tf.random.truncated_normal.
     """
     target = as_dtype(dtype)
     mean, stddev = tensor_of(mean, target), tensor_of(stddev, target)
@@ -304,7 +308,7 @@ def categorical(
 ) -> Any:  # fmt: skip
     """Classes drawn with the probabilities softmax(logits) of each row. f[n, c] -> i64[n, num_samples].
 
-    Raises: InvalidArgumentError for other ranks or no classes.
+    Raises: InvalidArgumentError for other ranks or no classes. Source: tf.random.categorical.
     """
     return categorical_of(
         generators.source("categorical", seed, logits), logits, num_samples, dtype, "Multinomial", name
@@ -337,7 +341,7 @@ def shuffled(source: Source, value: TensorLike, name: str | None) -> Any:
 
 @public("random.shuffle")
 def shuffle(value: TensorLike, seed: TensorLike | None = None, name: str | None = None) -> Any:
-    """The slices of value along its first axis in random order. t[n, *s] -> t[n, *s]."""
+    """The slices of value along its first axis in random order. t[n, *s] -> t[n, *s]. Source: tf.random.shuffle."""
     return shuffled(generators.source("shuffle", seed, value), value, name)
 
 
@@ -404,7 +408,7 @@ def general_dropout(
 ) -> Any:  # fmt: skip
     """x with 0 where uniform_sampler(shape=, dtype=) gives less than rate, the others over 1 - rate. f[*s] -> f[*s].
 
-    Raises: ValueError for integers or a rate outside [0, 1).
+    Raises: ValueError for integers or a rate outside [0, 1). Source: tf.nn.experimental.general_dropout.
     """
     x = as_tensor(x)
     if not x.dtype.is_floating:

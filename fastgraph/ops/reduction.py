@@ -317,7 +317,7 @@ def reduce_variance(
 ) -> Any:
     """Mean of the squared distances from the mean along `axis`. f[*s] -> f[*r].
 
-    Raises: TypeError for integers.
+    Raises: TypeError for integers. Source: tf.math.reduce_variance.
     """
     x = as_tensor(input_tensor)
     if hasattr(x, "with_flat_values"):
@@ -355,7 +355,7 @@ def _ragged_variance(x: Any, axis: Any, keepdims: bool) -> Any:
 def reduce_std(
     input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
-    """Square root of the variance along `axis`. f[*s] -> f[*r]."""
+    """Square root of the variance along `axis`. f[*s] -> f[*r]. Source: tf.math.reduce_std."""
     return sqrt(reduce_variance(input_tensor, axis, keepdims), name=name)
 
 
@@ -363,7 +363,7 @@ def reduce_std(
 def reduce_logsumexp(
     input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
-    """log(sum(exp(x))) along `axis`, without overflow. f[*s] -> f[*r]."""
+    """log(sum(exp(x))) along `axis`, without overflow. f[*s] -> f[*r]. Source: tf.reduce_logsumexp."""
     x = as_tensor(input_tensor)
     top = reduce_max(x, axis, True)
     top = stop_gradient(select(is_finite(top), top, zeros_like(top)))
@@ -379,7 +379,10 @@ def count_nonzero(
     dtype: DTypeLike = int64,
     name: str | None = None,
 ) -> Any:
-    """The number of elements along `axis` that are not 0 (of strings: not empty). t[*s] -> i64[*r]."""
+    """The number of elements along `axis` that are not 0 (of strings: not empty). t[*s] -> i64[*r].
+
+    Source: tf.math.count_nonzero.
+    """
     x = as_tensor(input)
     there = not_equal_p(x, as_tensor("" if x.dtype.name == "string" else x.dtype.as_numpy_dtype(0), x.dtype))
     return cast(reduce_sum(cast(there, int64), axis, bool(keepdims)), dtype, name=name)
@@ -389,7 +392,7 @@ def count_nonzero(
 def reduce_euclidean_norm(
     input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
-    """Square root of the sum of squares along `axis`. f[*s] -> f[*r]."""
+    """Square root of the sum of squares along `axis`. f[*s] -> f[*r]. Source: tf.math.reduce_euclidean_norm."""
     x = as_tensor(input_tensor)
     if x.dtype.is_integer:  # the root is rounded to an integer, downwards
         return cast(sqrt(cast(reduce_sum(x * x, axis, keepdims), "float64")), x.dtype, name=name)
@@ -420,7 +423,7 @@ def norm(
     """Norm of vectors along `axis` (None: of all elements): "euclidean", 1, 2, inf or another p. f[*s] -> f[*r].
 
     With two axes, of matrices: "fro", 1, 2 (the greatest singular value) or inf. Raises: ValueError for other norms or
-    axes.
+    axes. Source: tf.norm.
     """
     x = as_tensor(tensor)
     keep = bool(keepdims)
@@ -450,7 +453,10 @@ def norm(
 def normalize(
     tensor: TensorLike, ord: str | float = "euclidean", axis: TensorLike | None = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """tensor over its norm along `axis`, and that norm with its axes kept. f[*s] -> f[*s], f[*r]."""
+    """tensor over its norm along `axis`, and that norm with its axes kept. f[*s] -> f[*s], f[*r].
+
+    Source: tf.linalg.normalize.
+    """
     x = as_tensor(tensor)
     length = norm(x, ord, axis, True)
     return x / length, length

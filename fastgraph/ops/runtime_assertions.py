@@ -97,7 +97,7 @@ def check_numerics_p(tensor: Array, *, message: str) -> Any:
 def check_numerics(tensor: TensorLike, message: TensorLike, name: str | None = None) -> Any:
     """The tensor itself. f[*s] -> f[*s].
 
-    Raises: InvalidArgumentError for NaN or infinities.
+    Raises: InvalidArgumentError for NaN or infinities. Source: tf.debugging.check_numerics.
     """
     return named(name, check_numerics_p, tensor, message=word(message, "message"))
 
@@ -202,7 +202,7 @@ def ensure_shape_p(input: Array, *, shape: tuple[int, ...]) -> Any:
 def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Any:
     """x itself, whose shape is known to be `shape` from here on. t[*s] -> t[*s].
 
-    Raises: InvalidArgumentError at run time, ValueError while tracing, if it is another.
+    Raises: InvalidArgumentError at run time, ValueError while tracing, if it is another. Source: tf.ensure_shape.
     """
     return named(name, ensure_shape_p, x, shape=as_dims(shape))
 
@@ -220,7 +220,7 @@ def Assert(
 ) -> Any:
     """Stop unless the condition holds, showing the data. bool[], list of t[*s] -> nothing.
 
-    Raises: InvalidArgumentError.
+    Raises: InvalidArgumentError. Source: tf.debugging.Assert.
     """
     number = 3 if summarize is None else whole(summarize, "summarize")
     if current_trace() is None:
@@ -343,7 +343,7 @@ def assert_near(
 ) -> Any:
     """Stop unless |x - y| <= atol + rtol * |y| for all elements (both 10 eps by default). t[*s], t[*s] -> nothing.
 
-    Raises: InvalidArgumentError.
+    Raises: InvalidArgumentError. Source: tf.debugging.assert_near.
     """
     x = as_tensor(x)
     other = converted_like(y, x)
@@ -442,7 +442,7 @@ def _wanted_rank(rank: TensorLike) -> Any:
 
 @public("debugging.assert_rank", "assert_rank")
 def assert_rank(x: TensorLike, rank: TensorLike, message: str | None = None, name: str | None = None) -> Any:
-    """Stop unless x has this rank. Raises: ValueError."""
+    """Stop unless x has this rank. Raises: ValueError. Source: tf.debugging.assert_rank."""
     x = as_tensor(x)
     wanted = _wanted_rank(rank)
     if x.shape.rank is None or not isinstance(wanted, int):
@@ -455,7 +455,7 @@ def assert_rank(x: TensorLike, rank: TensorLike, message: str | None = None, nam
 
 @public("debugging.assert_rank_at_least")
 def assert_rank_at_least(x: TensorLike, rank: TensorLike, message: str | None = None, name: str | None = None) -> Any:
-    """Stop unless x has at least this rank. Raises: ValueError."""
+    """Stop unless x has at least this rank. Raises: ValueError. Source: tf.debugging.assert_rank_at_least."""
     x = as_tensor(x)
     wanted = _wanted_rank(rank)
     if x.shape.rank is None or not isinstance(wanted, int):
@@ -468,7 +468,7 @@ def assert_rank_at_least(x: TensorLike, rank: TensorLike, message: str | None = 
 
 @public("debugging.assert_scalar")
 def assert_scalar(tensor: TensorLike, message: str | None = None, name: str | None = None) -> Any:
-    """Stop unless the tensor is a scalar. Raises: ValueError."""
+    """Stop unless the tensor is a scalar. Raises: ValueError. Source: tf.debugging.assert_scalar."""
     tensor = as_tensor(tensor)
     if tensor.shape.rank != 0:
         raise ValueError(f"{beginning(message)}Expected scalar shape, saw shape: {tensor.shape}.")
@@ -476,7 +476,7 @@ def assert_scalar(tensor: TensorLike, message: str | None = None, name: str | No
 
 @public("debugging.assert_type")
 def assert_type(tensor: TensorLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None) -> Any:
-    """Stop unless the tensor has this dtype. Raises: TypeError."""
+    """Stop unless the tensor has this dtype. Raises: TypeError. Source: tf.debugging.assert_type."""
     tensor, wanted = as_tensor(tensor), as_dtype(tf_type)
     if tensor.dtype is not wanted:
         raise TypeError(f"{beginning(message)}tensor must be of type {wanted!r}; got {tensor.dtype!r}")
@@ -484,7 +484,7 @@ def assert_type(tensor: TensorLike, tf_type: DTypeLike, message: str | None = No
 
 @public("debugging.assert_integer")
 def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> Any:
-    """Stop unless x is of integers. Raises: TypeError."""
+    """Stop unless x is of integers. Raises: TypeError. Source: tf.debugging.assert_integer."""
     x = as_tensor(x)
     if not x.dtype.is_integer:
         raise TypeError(f'{beginning(message)}Expected "x" to be integer type.  Found: {x.dtype!r}')

@@ -175,7 +175,7 @@ def cumsum(
 ) -> Any:
     """Running sum along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s].
 
-    Raises: InvalidArgumentError for an axis out of range.
+    Raises: InvalidArgumentError for an axis out of range. Source: tf.cumsum.
     """
     return _along(cumsum_p, name, x, axis, exclusive, reverse)
 
@@ -186,7 +186,7 @@ def cumprod(
 ) -> Any:
     """Running product along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s].
 
-    Raises: InvalidArgumentError for an axis out of range.
+    Raises: InvalidArgumentError for an axis out of range. Source: tf.math.cumprod.
     """
     return _along(cumprod_p, name, x, axis, exclusive, reverse)
 
@@ -197,6 +197,6 @@ def cumulative_logsumexp(
 ) -> Any:
     """Running log(sum(exp(x))) along `axis`, without overflow; of no elements -inf. f[*s] -> f[*s].
 
-    Raises: InvalidArgumentError for integers or an axis out of range.
+    Raises: InvalidArgumentError for integers or an axis out of range. Source: tf.math.cumulative_logsumexp.
     """
     return _along(cumulative_logsumexp_p, name, x, axis, exclusive, reverse)

@@ -142,7 +142,7 @@ def gather_nd(
     """The slices of params at the index vectors in the last axis of indices. t[*b, *p], i[*b, *q, d] -> t[*b, *q, *r].
 
     The first `batch_dims` axes of both are batches. With the policy "IGNORE" an index out of range gives zeros.
-    Raises: InvalidArgumentError for an index out of range or too long, or an unknown policy.
+    Raises: InvalidArgumentError for an index out of range or too long, or an unknown policy. Source: tf.gather_nd.
     """
     params, indices = as_tensor(params), as_tensor(indices)
     batch_dims = whole(batch_dims, "batch_dims")
@@ -324,6 +324,7 @@ def scatter_nd(
 
     With the policy "IGNORE" updates at an index out of range are left out.
     Raises: InvalidArgumentError for an index out of range, shapes that do not fit, or an unknown policy.
+    Source: tf.scatter_nd.
     """
     size = extents(shape, no_vector="Shape must be a vector [Op:ScatterNd]")
     given: Any = as_tensor(updates)

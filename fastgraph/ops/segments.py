@@ -277,7 +277,7 @@ def unsorted_segment_mean(
 ) -> Any:
     """Mean of the slices of data with the same id; 0 of none. t[*q, *r], i[*q] -> f[num_segments, *r].
 
-    Raises: InvalidArgumentError for an id out of range.
+    Raises: InvalidArgumentError for an id out of range. Source: tf.math.unsorted_segment_mean.
     """
     data, ids = as_tensor(data), as_tensor(segment_ids)
     total = unsorted_segment_sum(data, ids, num_segments)
@@ -290,7 +290,7 @@ def unsorted_segment_sqrt_n(
 ) -> Any:
     """Sum of the slices of data with the same id over the root of their number. f[*q, *r], i[*q] -> f[n, *r].
 
-    Raises: InvalidArgumentError for an id out of range.
+    Raises: InvalidArgumentError for an id out of range. Source: tf.math.unsorted_segment_sqrt_n.
     """
     data, ids = as_tensor(data), as_tensor(segment_ids)
     total = unsorted_segment_sum(data, ids, num_segments)

@@ -34,7 +34,7 @@ def sequence_mask(
 ) -> Any:
     """Rows that hold up to each length, then not. i[*s] -> dtype[*s, maxlen].
 
-    Raises: ValueError if maxlen is no scalar.
+    Raises: ValueError if maxlen is no scalar. Source: tf.sequence_mask.
     """
     lengths = as_tensor(lengths)
     limit = reduce_max(lengths) if maxlen is None else as_tensor(maxlen)
@@ -74,7 +74,7 @@ def reverse_sequence(
 ) -> Any:
     """Each slice along batch_axis with its first seq_lengths elements along seq_axis reversed. t[*s], i[n] -> t[*s].
 
-    Raises: InvalidArgumentError for lengths below 0 or beyond the axis.
+    Raises: InvalidArgumentError for lengths below 0 or beyond the axis. Source: tf.reverse_sequence.
     """
     x, lengths = as_tensor(input), of_dtypes(as_tensor(seq_lengths), "int32 int64", "Tlen")
     if lengths.shape.rank not in (None, 1):
@@ -103,6 +103,7 @@ def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: str | No
 
     i[n, t], i[n] -> i[n, m], i[n].
     Raises: InvalidArgumentError for labels of another rank, ValueError for such lengths.
+    Source: tf.nn.collapse_repeated.
     """
     x, lengths = as_tensor(labels), as_tensor(seq_length)
     if x.shape.rank not in (2, None):

@@ -81,7 +81,7 @@ def hann_window(
 ) -> Any:
     """One period of a cosine between 0 and 1. -> f[window_length].
 
-    Raises: ValueError for a dtype that is no float.
+    Raises: ValueError for a dtype that is no float. Source: tf.signal.hann_window.
     """
     return _raised_cosine(window_length, periodic, dtype, 0.5, name)
 
@@ -92,7 +92,7 @@ def hamming_window(
 ) -> Any:
     """One period of a cosine between 0.08 and 1. -> f[window_length].
 
-    Raises: ValueError for a dtype that is no float.
+    Raises: ValueError for a dtype that is no float. Source: tf.signal.hamming_window.
     """
     return _raised_cosine(window_length, periodic, dtype, 0.54, name)
 
@@ -103,7 +103,7 @@ def kaiser_window(
 ) -> Any:
     """Kaiser's window: I0(beta sqrt(1 - t**2)) over I0(beta), t from -1 to 1. -> f[window_length].
 
-    Raises: ValueError for a dtype that is no float.
+    Raises: ValueError for a dtype that is no float. Source: tf.signal.kaiser_window.
     """
     count, kind = _length(window_length, dtype)
     k, wide = _places(count, kind)
@@ -120,7 +120,7 @@ def kaiser_bessel_derived_window(
 ) -> Any:
     """The window of `mdct` made of sums of Kaiser's: its halves' squares add up to 1. -> f[window_length // 2 * 2].
 
-    Raises: ValueError for a dtype that is no float.
+    Raises: ValueError for a dtype that is no float. Source: tf.signal.kaiser_bessel_derived_window.
     """
     count, kind = _length(window_length, dtype)
     half = count // 2
@@ -133,7 +133,7 @@ def kaiser_bessel_derived_window(
 def vorbis_window(window_length: TensorLike, dtype: DTypeLike = float32, name: str | None = None) -> Any:
     """sin(pi / 2 sin(t)**2), t from 0 to pi: the window of the Vorbis codec. -> f[window_length].
 
-    Raises: ValueError for a dtype that is no float.
+    Raises: ValueError for a dtype that is no float. Source: tf.signal.vorbis_window.
     """
     count, kind = _length(window_length, dtype)
     k, wide = _places(count, kind)
@@ -183,7 +183,7 @@ def frame(
     """Frames of frame_length elements along `axis`, one each frame_step. t[*s, n, *r] -> t[*s, frames, length, *r].
 
     Raises: ValueError for arguments that are no scalars, or a signal of rank 0; InvalidArgumentError for a step that
-    is not positive or a negative length.
+    is not positive or a negative length. Source: tf.signal.frame.
     """
     x = as_tensor(signal)
     length, step = _scalar(frame_length, "frame_length", 0), _scalar(frame_step, "frame_step", 1)
@@ -223,7 +223,7 @@ def overlap_and_add(signal: TensorLike, frame_step: TensorLike, name: str | None
     """Frames laid out frame_step apart and summed. t[*s, frames, length] -> t[*s, (frames - 1) * step + length].
 
     Raises: ValueError for a rank below 2 or a step that is no integer scalar; InvalidArgumentError for one that is not
-    positive.
+    positive. Source: tf.signal.overlap_and_add.
     """
     x = as_tensor(signal)
     rank = x.shape.rank
@@ -276,7 +276,7 @@ def stft(
     """The Fourier transforms of a signal's frames. f[*s, n] -> c[*s, frames, fft_length // 2 + 1].
 
     fft_length is the power of 2 from frame_length on if it is not given.
-    Raises: ValueError for a signal of rank 0 or arguments that are no scalars.
+    Raises: ValueError for a signal of rank 0 or arguments that are no scalars. Source: tf.signal.stft.
     """
     x = as_tensor(signals)
     if x.shape.rank == 0:
@@ -291,7 +291,10 @@ def stft(
 def inverse_stft_window_fn(
     frame_step: TensorLike, forward_window_fn: Callable[..., Any] = hann_window, name: str | None = None
 ) -> Callable[[Any, Any], Any]:
-    """A function of (frame_length, dtype) that gives the window with which inverse_stft undoes stft."""
+    """A function of (frame_length, dtype) that gives the window with which inverse_stft undoes stft.
+
+    Source: tf.signal.inverse_stft_window_fn.
+    """
 
     def window(frame_length: int, dtype: DType) -> Any:
         length, step = _scalar(frame_length, "frame_length", 0), _scalar(frame_step, "frame_step", 1)
@@ -318,7 +321,7 @@ def inverse_stft(
 ) -> Any:
     """The signal that frames' Fourier transforms came from, windowed and summed. c[*s, frames, k] -> f[*s, n].
 
-    Raises: ValueError for a rank below 2 or arguments that are no scalars.
+    Raises: ValueError for a rank below 2 or arguments that are no scalars. Source: tf.signal.inverse_stft.
     """
     x = as_tensor(stfts)
     if x.shape.rank is not None and x.shape.rank < 2:
@@ -348,7 +351,7 @@ def mdct(
 ) -> Any:
     """The modified cosine transforms of frames that overlap by half. f[*s, n] -> f[*s, frames, frame_length / 2].
 
-    Raises: ValueError for a frame_length that 4 does not divide.
+    Raises: ValueError for a frame_length that 4 does not divide. Source: tf.signal.mdct.
     """
     x = as_tensor(signals)
     if x.shape.rank == 0:
@@ -371,7 +374,7 @@ def inverse_mdct(
 ) -> Any:
     """The signal that modified cosine transforms of its frames came from. f[*s, frames, m] -> f[*s, (frames + 1) * m].
 
-    Raises: ValueError for a rank below 2.
+    Raises: ValueError for a rank below 2. Source: tf.signal.inverse_mdct.
     """
     x = as_tensor(mdcts)
     if x.shape.rank is not None and x.shape.rank < 2:
@@ -415,7 +418,8 @@ def linear_to_mel_weight_matrix(
 ) -> Any:
     """Triangles on the mel scale over linear frequencies, in hertz. -> f[num_spectrogram_bins, num_mel_bins].
 
-    Raises: ValueError for counts that are not positive and edges out of order.
+    Raises: ValueError for counts that are not positive and edges out of order. Source:
+    tf.signal.linear_to_mel_weight_matrix.
     """
     kind = as_dtype(dtype)
     rate = _number(sample_rate, "sample_rate")
@@ -460,7 +464,7 @@ def linear_to_mel_weight_matrix(
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: TensorLike, name: str | None = None) -> Any:
     """The cepstral coefficients of log-magnitude mel spectrograms. f[*s, bins] -> f[*s, bins].
 
-    Raises: ValueError for no bins.
+    Raises: ValueError for no bins. Source: tf.signal.mfccs_from_log_mel_spectrograms.
     """
     x = as_tensor(log_mel_spectrograms)
     if x.shape.rank == 0:

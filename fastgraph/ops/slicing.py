@@ -206,7 +206,7 @@ def _numbers(values: tuple[int, ...], dtype: DType) -> Any:
 def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None) -> Any:
     """The block of `size` at `begin`; a size of -1 reaches to the end. t[*s] -> t[*size].
 
-    Raises: InvalidArgumentError if it does not lie inside, TypeError for mixed integer types.
+    Raises: InvalidArgumentError if it does not lie inside, TypeError for mixed integer types. Source: tf.slice.
     """
     _same_integers(begin, size)
     return slice_tensor(input_, begin, size, name)

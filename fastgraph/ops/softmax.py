@@ -164,13 +164,15 @@ def softmax(logits: TensorLike, axis: TensorLike | None = None, name: str | None
         <tf.Tensor: shape=(2, 2), dtype=float32, numpy=
         array([[0.5, 0.5],
                [0. , 1. ]], dtype=float32)>
+
+    Source: tf.nn.softmax.
     """
     return _along(softmax_p, logits, axis, name)
 
 
 @public("nn.log_softmax", "math.log_softmax")
 def log_softmax(logits: TensorLike, axis: TensorLike | None = None, name: str | None = None) -> Any:
-    """log(softmax(logits)) along `axis` (-1), without overflow. f[*s] -> f[*s]."""
+    """log(softmax(logits)) along `axis` (-1), without overflow. f[*s] -> f[*s]. Source: tf.nn.log_softmax."""
     return _along(log_softmax_p, logits, axis, name)
 
 
@@ -287,6 +289,7 @@ def sparse_softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorL
     """-log(softmax(logits)) at the label of each row. i[*s], f[*s, n] -> f[*s].
 
     Raises: InvalidArgumentError for a label out of range; ValueError for shapes that do not fit.
+    Source: tf.nn.sparse_softmax_cross_entropy_with_logits.
     """
     logits, labels = as_tensor(logits), as_tensor(labels)
     a, b = labels.shape, logits.shape
@@ -362,7 +365,7 @@ def softmax_cross_entropy_with_logits(
 ) -> Any:
     """-sum(labels * log(softmax(logits))) along `axis`. f[*s], f[*s] -> f[*r].
 
-    Raises: InvalidArgumentError for shapes that do not broadcast.
+    Raises: InvalidArgumentError for shapes that do not broadcast. Source: tf.nn.softmax_cross_entropy_with_logits.
     """
     logits, labels = as_tensor(logits), as_tensor(labels)
     if labels.dtype is not logits.dtype:
@@ -385,7 +388,7 @@ def sigmoid_cross_entropy_with_logits(
 ) -> Any:
     """Cross entropy of independent yes/no labels: max(x, 0) - x * z + log(1 + exp(-|x|)). f[*s], f[*s] -> f[*s].
 
-    Raises: ValueError if shapes differ.
+    Raises: ValueError if shapes differ. Source: tf.nn.sigmoid_cross_entropy_with_logits.
     """
     logits = as_tensor(logits)
     labels = as_tensor(labels, logits.dtype)

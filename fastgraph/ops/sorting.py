@@ -136,7 +136,7 @@ def top_k(
 ) -> TopKV2:
     """The k greatest elements along the last axis, falling, and where they stand. t[*s, n] -> t[*s, k], i[*s, k].
 
-    Raises: InvalidArgumentError for more than there are.
+    Raises: InvalidArgumentError for more than there are. Source: tf.math.top_k.
     """
     number = static_int(k, "k must be scalar, got shape")
     if number is None:
@@ -236,7 +236,7 @@ def in_top_k(targets: TensorLike, predictions: TensorLike, k: TensorLike, name: 
     """True where the target of a row is among its k greatest predictions. i[n], f32[n, c] -> bool[n].
 
     Never for a target out of range or where something is not finite.
-    Raises: InvalidArgumentError for shapes that do not fit.
+    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.math.in_top_k.
     """
     targets = as_tensor(targets, getattr(k, "dtype", None) if has_dtype(k) else None)
     return named(name, in_top_k_p, predictions, targets, as_tensor(k, targets.dtype))
@@ -330,7 +330,7 @@ def argsort(
 ) -> Any:  # fmt: skip
     """The positions of the elements along `axis` in order, the first of equals first. t[*s] -> i32[*s].
 
-    Raises: ValueError for another direction.
+    Raises: ValueError for another direction. Source: tf.argsort.
     """
     descending = _is_descending(direction)
     x = as_tensor(values)
@@ -344,7 +344,7 @@ def argsort(
 
 @public("sort")
 def sort(values: TensorLike, axis: TensorLike = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
-    """The elements along `axis` in order. t[*s] -> t[*s]. Raises: ValueError for another direction."""
+    """The elements along `axis` in order. t[*s] -> t[*s]. Raises: ValueError for another direction. Source: tf.sort."""
     descending = _is_descending(direction)
     x = as_tensor(values)
     if x.shape.rank is None:
@@ -424,14 +424,14 @@ class UniqueWithCounts(NamedTuple):
 def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Unique:
     """The different elements in order of appearance, and where each element is among them. t[n] -> t[m], i[n].
 
-    Raises: InvalidArgumentError for other ranks.
+    Raises: InvalidArgumentError for other ranks. Source: tf.unique.
     """
     return Unique(*named(name, unique_p, x, out_idx=as_dtype(out_idx))[:2])
 
 
 @public("unique_with_counts")
 def unique_with_counts(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> UniqueWithCounts:
-    """`unique`, and how often each element occurs. t[n] -> t[m], i[n], i[m]."""
+    """`unique`, and how often each element occurs. t[n] -> t[m], i[n], i[m]. Source: tf.unique_with_counts."""
     return UniqueWithCounts(*named(name, unique_p, x, out_idx=as_dtype(out_idx)))
 
 
@@ -481,7 +481,7 @@ def unique_with_counts_v2(
 ) -> UniqueWithCounts:
     """The different slices along the one axis of `axis`, in order of appearance: t, i[n], i[m]; of a vector if empty.
 
-    Raises: InvalidArgumentError for several axes.
+    Raises: InvalidArgumentError for several axes. Source: tf.raw_ops.UniqueWithCountsV2.
     """
     return UniqueWithCounts(*_unique_slices(x, axis, out_idx, name, "UniqueWithCountsV2"))
 
@@ -504,7 +504,7 @@ def _unique_slices(x: Any, axis: Any, out_idx: Any, name: str | None, op: str) -
 
 @public("raw_ops.UniqueV2")
 def unique_v2(x: TensorLike, axis: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Unique:
-    """`raw_ops.UniqueWithCountsV2` without the counts."""
+    """`raw_ops.UniqueWithCountsV2` without the counts. Source: tf.raw_ops.UniqueV2."""
     return Unique(*_unique_slices(x, axis, out_idx, name, "UniqueV2")[:2])
 
 
@@ -512,7 +512,7 @@ def unique_v2(x: TensorLike, axis: TensorLike, out_idx: DTypeLike = int32, name:
 def bucketize(input: TensorLike, boundaries: Iterable[float], name: str | None = None) -> Any:
     """Number of the sorted `boundaries` that are no more than each number: t[*s] -> i32[*s].
 
-    Raises: InvalidArgumentError for boundaries that are not sorted.
+    Raises: InvalidArgumentError for boundaries that are not sorted. Source: tf.raw_ops.Bucketize.
     """
     x = of_dtypes(as_tensor(input), "int32 int64 float32 float64")
     ends = np.array([float(b) for b in boundaries], np.float32)
@@ -594,7 +594,7 @@ def searchsorted(
 ) -> Any:  # fmt: skip
     """Place of each value in a sorted sequence (last axis): before its equals, or after ("right").
 
-    t[*s, n], t[*s, m] -> i[*s, m]. Raises: ValueError for another side.
+    t[*s, n], t[*s, m] -> i[*s, m]. Raises: ValueError for another side. Source: tf.searchsorted.
     """
     if side not in ("left", "right"):
         raise ValueError(f"Argument `side` must be either 'right' or 'left'. Received: `side` = '{side}'.")
@@ -617,14 +617,20 @@ def _in_order(x: TensorLike) -> Any:
 
 @public("math.is_non_decreasing")
 def is_non_decreasing(x: TensorLike, name: str | None = None) -> Any:
-    """True if no element is less than the one before, in row-major order. t[*s] -> bool[]."""
+    """True if no element is less than the one before, in row-major order. t[*s] -> bool[].
+
+    Source: tf.math.is_non_decreasing.
+    """
     flat = _in_order(x)
     return reduce_all(flat[1:] >= flat[:-1], name=name)
 
 
 @public("math.is_strictly_increasing")
 def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Any:
-    """True if every element is greater than the one before, in row-major order. t[*s] -> bool[]."""
+    """True if every element is greater than the one before, in row-major order. t[*s] -> bool[].
+
+    Source: tf.math.is_strictly_increasing.
+    """
     flat = _in_order(x)
     return reduce_all(flat[1:] > flat[:-1], name=name)
 
@@ -663,7 +669,10 @@ def approx_max_k(
     aggregate_to_topk: bool = True,
     name: str | None = None,
 ) -> ApproxTopK:
-    """The k greatest elements along an axis, falling, and where they stand; exact here. f[*s] -> f[*r], i32[*r]."""
+    """The k greatest elements along an axis, falling, and where they stand; exact here. f[*s] -> f[*r], i32[*r].
+
+    Source: tf.math.approx_max_k.
+    """
     return _extreme(operand, k, reduction_dimension, 1, name)
 
 
@@ -677,5 +686,8 @@ def approx_min_k(
     aggregate_to_topk: bool = True,
     name: str | None = None,
 ) -> ApproxTopK:
-    """The k least elements along an axis, rising, and where they stand; exact here. f[*s] -> f[*r], i32[*r]."""
+    """The k least elements along an axis, rising, and where they stand; exact here. f[*s] -> f[*r], i32[*r].
+
+    Source: tf.math.approx_min_k.
+    """
     return _extreme(operand, k, reduction_dimension, -1, name)

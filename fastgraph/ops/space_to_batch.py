@@ -42,7 +42,7 @@ def space_to_depth(
 ) -> Any:
     """Blocks of block_size x block_size pixels as channels. t[n, h, w, c] -> t[n, h / b, w / b, b * b * c].
 
-    Raises: InvalidArgumentError for extents that b does not divide.
+    Raises: InvalidArgumentError for extents that b does not divide. Source: tf.nn.space_to_depth.
     """
     block_size = whole(block_size, "block_size")
     x, last = _checked_block(input, block_size, data_format, "SpaceToDepth")
@@ -74,7 +74,7 @@ def depth_to_space(
 ) -> Any:
     """Channels as blocks of block_size x block_size pixels. t[n, h, w, b * b * c] -> t[n, h * b, w * b, c].
 
-    Raises: InvalidArgumentError for channels that b * b does not divide.
+    Raises: InvalidArgumentError for channels that b * b does not divide. Source: tf.nn.depth_to_space.
     """
     block_size = whole(block_size, "block_size")
     x, last = _checked_block(input, block_size, data_format, "DepthToSpace")
@@ -126,7 +126,7 @@ def _sides(values: TensorLike, k: int, x: Tensor, what: str) -> list[list[int]]:
 def space_to_batch(input: TensorLike, block_shape: TensorLike, paddings: TensorLike, name: str | None = None) -> Any:
     """Blocks of the padded axes after the first as batches. t[n, *m, *r] -> t[n * prod(block), *m / block, *r].
 
-    Raises: InvalidArgumentError for extents that the block does not divide.
+    Raises: InvalidArgumentError for extents that the block does not divide. Source: tf.space_to_batch.
     """
     x = as_tensor(input)
     if x.shape.rank is None or not are_known(block_shape, paddings):
@@ -150,7 +150,7 @@ def batch_to_space(input: TensorLike, block_shape: TensorLike, crops: TensorLike
     """Batches as blocks of the axes after the first, which are then cropped: the inverse of space_to_batch.
 
     t[n * prod(block), *m, *r] -> t[n, *m * block - crops, *r]. A Python number is the block of two axes.
-    Raises: InvalidArgumentError for a batch that the block does not divide.
+    Raises: InvalidArgumentError for a batch that the block does not divide. Source: tf.batch_to_space.
     """
     x, block_shape = as_tensor(input), [block_shape] * 2 if isinstance(block_shape, int) else block_shape
     if x.shape.rank is None or not are_known(block_shape, crops):

@@ -43,7 +43,7 @@ def scipy_special() -> Any:
     domain=(-0.9, 0.9),
 )
 def erfinv(x: Array) -> Any:
-    """The number whose erf is x; infinite at -1 and 1, NaN outside. f[*s] -> f[*s]."""
+    """The number whose erf is x; infinite at -1 and 1, NaN outside. f[*s] -> f[*s]. Source: tf.math.erfinv."""
     return scipy_special().erfinv(widened(x)).astype(x.dtype)
 
 
@@ -60,7 +60,7 @@ def ndtri(x: Array) -> Any:
 
 @public("math.erfcinv")
 def erfcinv(x: TensorLike, name: str | None = None) -> Any:
-    """The number whose erfc is x, precise for small x. f[*s] -> f[*s]."""
+    """The number whose erfc is x, precise for small x. f[*s] -> f[*s]. Source: tf.math.erfcinv."""
     x = as_tensor(x)
     return ndtri(x * 0.5) * -_SQRT_HALF
 
@@ -70,7 +70,7 @@ def erfcinv(x: TensorLike, name: str | None = None) -> Any:
 
 @elementwise("math.lgamma", expr="lgamma(x)", vjp=dict(x=lambda dy, x: dy * digamma(x)), domain=(0.3, 4))
 def lgamma(x: Array) -> Any:
-    """log(|gamma(x)|); infinite at 0, -1, -2, ... f[*s] -> f[*s].
+    """log(|gamma(x)|); infinite at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.lgamma.
 
     Args:
         x: A floating tensor.
@@ -94,7 +94,7 @@ def lgamma(x: Array) -> Any:
     "math.digamma", expr="digamma(x)", vjp=dict(x=lambda dy, x: dy * polygamma(ones_like(x), x)), domain=(0.3, 4)
 )
 def digamma(x: Array) -> Any:
-    """The derivative of lgamma; NaN at 0, -1, -2, ... f[*s] -> f[*s]."""
+    """The derivative of lgamma; NaN at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.digamma."""
     wide = widened(x)
     return np.where(wide == 0, np.asarray(np.nan, wide.dtype), scipy_special().psi(wide)).astype(x.dtype)
 
@@ -107,7 +107,7 @@ def digamma(x: Array) -> Any:
     domain=(1.2, 4),
 )
 def zeta(x: Array, q: Array) -> Any:
-    """Hurwitz's zeta function sum((q + k) ** -x), x > 1, q > 0. f[*s], f[*s] -> f[*s]."""
+    """Hurwitz's zeta function sum((q + k) ** -x), x > 1, q > 0. f[*s], f[*s] -> f[*s]. Source: tf.math.zeta."""
     found = scipy_special().zeta(x, q).astype(x.dtype)
     # TensorFlow's poles: SciPy has infinities at every q <= 0 that is whole, and nothing at x infinite.
     pole = (q <= 0) & (np.floor(q) == q) & (np.floor(x / 2) * 2 != x)
@@ -126,7 +126,10 @@ def zeta(x: Array, q: Array) -> Any:
     ],
 )
 def polygamma(a: Array, x: Array) -> Any:
-    """The derivative of order a of digamma, x > 0; NaN if a is not whole. f[*s], f[*s] -> f[*s], broadcasting."""
+    """The derivative of order a of digamma, x > 0; NaN if a is not whole. f[*s], f[*s] -> f[*s], broadcasting.
+
+    Source: tf.math.polygamma.
+    """
     special, wide, order = scipy_special(), x.astype(np.float64), a.astype(np.float64)
     sign = np.where(order % 2 == 0, -1.0, 1.0)
     higher = sign * special.gamma(order + 1) * special.zeta(order + 1, wide)
@@ -137,7 +140,7 @@ def polygamma(a: Array, x: Array) -> Any:
 
 @public("math.lbeta")
 def lbeta(x: TensorLike, name: str | None = None) -> Any:
-    """log(|Beta|) of the last axis: sum(lgamma(x)) - lgamma(sum(x)). f[*s, n] -> f[*s]."""
+    """log(|Beta|) of the last axis: sum(lgamma(x)) - lgamma(sum(x)). f[*s, n] -> f[*s]. Source: tf.math.lbeta."""
 
     x = as_tensor(x)
     return reduce_sum(lgamma(x), -1) - lgamma(reduce_sum(x, -1))
@@ -154,7 +157,7 @@ def lbeta(x: TensorLike, name: str | None = None) -> Any:
     domain=(0.3, 3),
 )
 def xdivy(x: Array, y: Array) -> Any:
-    """x / y, and 0 where x is 0. f[*s], f[*s] -> f[*s], broadcasting."""
+    """x / y, and 0 where x is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.xdivy."""
     x, y = np.broadcast_arrays(x, y)
     return np.where(x == 0, x, np.divide(x, y))
 
@@ -167,7 +170,7 @@ def xdivy(x: Array, y: Array) -> Any:
     domain=(0.3, 3),
 )
 def xlogy(x: Array, y: Array) -> Any:
-    """x * log(y), and 0 where x is 0. f[*s], f[*s] -> f[*s], broadcasting."""
+    """x * log(y), and 0 where x is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.xlogy."""
     x, y = np.broadcast_arrays(x, y)
     wide, other = widened(x), widened(y)
     return np.where(wide == 0, np.zeros((), wide.dtype), wide * np.log(other)).astype(x.dtype)
@@ -181,7 +184,7 @@ def xlogy(x: Array, y: Array) -> Any:
     domain=(0.3, 3),
 )
 def xlog1py(x: Array, y: Array) -> Any:
-    """x * log(1 + y), and 0 where x is 0. f[*s], f[*s] -> f[*s], broadcasting."""
+    """x * log(1 + y), and 0 where x is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.xlog1py."""
     x, y = np.broadcast_arrays(x, y)
     wide, other = widened(x), widened(y)
     return np.where(wide == 0, wide, wide * np.log1p(other)).astype(x.dtype)
@@ -194,7 +197,7 @@ def _there(x: Tensor) -> Any:
 
 @public("math.reciprocal_no_nan")
 def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Any:
-    """1 / x, and 0 where x is 0. f[*s] -> f[*s]."""
+    """1 / x, and 0 where x is 0. f[*s] -> f[*s]. Source: tf.math.reciprocal_no_nan."""
     x = as_tensor(x)
     return named(name, divide_no_nan_p, ones_like(x), x)
 
@@ -239,7 +242,7 @@ def _division_errors() -> list[Any]:
 def truncatediv(x: Array, y: Array) -> Any:
     """Quotient rounded towards zero. t[*s], t[*s] -> t[*s], broadcasting.
 
-    Raises: InternalError for an integer y of 0.
+    Raises: InternalError for an integer y of 0. Source: tf.truncatediv.
     """
     _check_divisor(y)
     if y.dtype.kind not in "iu":
@@ -261,7 +264,7 @@ def truncatediv(x: Array, y: Array) -> Any:
 def truncatemod(x: Array, y: Array) -> Any:
     """Remainder with the sign of x. t[*s], t[*s] -> t[*s], broadcasting.
 
-    Raises: InternalError for an integer y of 0.
+    Raises: InternalError for an integer y of 0. Source: tf.truncatemod.
     """
     _check_divisor(y)
     return np.fmod(widened(x), widened(y)).astype(x.dtype)
@@ -275,13 +278,16 @@ def truncatemod(x: Array, y: Array) -> Any:
     vjp=dict(x1=lambda dy: dy, x2=lambda dy: zeros_like_p(dy)),
 )
 def nextafter(x1: Array, x2: Array) -> Any:
-    """The number next to x1 in the direction of x2. f[*s], f[*s] -> f[*s], broadcasting."""
+    """The number next to x1 in the direction of x2. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.nextafter."""
     return np.nextafter(x1, x2)
 
 
 @public("math.angle")
 def angle(input: TensorLike, name: str | None = None) -> Any:
-    """The angle of complex numbers; 0 of positive real ones, pi of negative ones. c64[*s] -> f32[*s]."""
+    """The angle of complex numbers; 0 of positive real ones, pi of negative ones. c64[*s] -> f32[*s].
+
+    Source: tf.math.angle.
+    """
     x = as_tensor(input)
     if x.dtype.is_complex:
         return atan2(imag(x), real(x), name=name)
@@ -296,6 +302,6 @@ def angle(input: TensorLike, name: str | None = None) -> Any:
     vjp=dict(features=lambda dy, features: dy / (abs(features) + 1) / (abs(features) + 1)),
 )
 def softsign(features: Array) -> Any:
-    """features / (1 + |features|). f[*s] -> f[*s]."""
+    """features / (1 + |features|). f[*s] -> f[*s]. Source: tf.nn.softsign."""
     wide = widened(features)
     return (wide / (np.abs(wide) + np.ones((), wide.dtype))).astype(features.dtype)

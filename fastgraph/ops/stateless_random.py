@@ -46,7 +46,7 @@ def stateless_uniform(
     """Numbers spread evenly over [minval, maxval), the same for the same seed i[2]. -> dtype[*shape].
 
     Of integers, both bounds None give any number. Raises: ValueError for integers with one bound or another `alg`;
-    InvalidArgumentError for another seed.
+    InvalidArgumentError for another seed. Source: tf.random.stateless_uniform.
     """
     target, size = as_dtype(dtype), shape_vector(shape)
     if target.name not in _UNIFORM:
@@ -84,7 +84,7 @@ def stateless_normal(
 ) -> Any:
     """Numbers of the normal distribution, the same for the same seed i[2]. -> dtype[*shape].
 
-    Raises: InvalidArgumentError for another seed.
+    Raises: InvalidArgumentError for another seed. Source: tf.random.stateless_normal.
     """
     target = as_dtype(dtype)
     mean, stddev = tensor_of(mean, target), tensor_of(stddev, target)
@@ -104,7 +104,7 @@ def stateless_truncated_normal(
 ) -> Any:
     """`truncated_normal` that is the same for the same seed i[2]. -> dtype[*shape].
 
-    Raises: InvalidArgumentError for another seed.
+    Raises: InvalidArgumentError for another seed. Source: tf.random.stateless_truncated_normal.
     """
     target = as_dtype(dtype)
     mean, stddev = tensor_of(mean, target), tensor_of(stddev, target)
@@ -118,7 +118,7 @@ def stateless_categorical(
 ) -> Any:
     """Classes drawn with the probabilities softmax(logits), the same for the same seed. f[n, c] -> i64[n, samples].
 
-    Raises: as `categorical`.
+    Raises: as `categorical`. Source: tf.random.stateless_categorical.
     """
     return categorical_of(Stateless(seed), logits, num_samples, dtype, "StatelessMultinomial", name)
 
@@ -127,7 +127,10 @@ def stateless_categorical(
 def stateless_shuffle(
     value: TensorLike, seed: TensorLike, alg: Algorithm | TensorLike = "auto_select", name: str | None = None
 ) -> Any:
-    """The slices of value along its first axis in an order that the seed i[2] says. t[n, *s] -> t[n, *s]."""
+    """The slices of value along its first axis in an order that the seed i[2] says. t[n, *s] -> t[n, *s].
+
+    Source: tf.random.experimental.stateless_shuffle.
+    """
     check_philox(alg)
     return shuffled(Stateless(seed), value, name)
 
@@ -141,21 +144,24 @@ def stateless_dropout(
     noise_shape: SizeLike = None,
     name: str | None = None,
 ) -> Any:
-    """`dropout` that drops the same elements for the same seed i[2]. f[*s] -> f[*s]."""
+    """`dropout` that drops the same elements for the same seed i[2]. f[*s] -> f[*s].
+
+    Source: tf.nn.experimental.stateless_dropout.
+    """
     check_philox(rng_alg)
     return dropped(lambda dtype: Stateless(seed), x, rate, noise_shape)
 
 
 @public("random.split", "random.experimental.stateless_split")
 def split(seed: TensorLike, num: TensorLike = 2, alg: Algorithm | TensorLike = "auto_select") -> Any:
-    """New seeds, independent of each other, from one. i[2] -> i[num, 2]."""
+    """New seeds, independent of each other, from one. i[2] -> i[num, 2]. Source: tf.random.split."""
     seed = as_tensor(seed)
     return stateless_uniform([num, 2], seed, None, None, seed.dtype, alg=alg)
 
 
 @public("random.fold_in", "random.experimental.stateless_fold_in")
 def fold_in(seed: TensorLike, data: TensorLike, alg: Algorithm | TensorLike = "auto_select") -> Any:
-    """A new seed from one and a number, of the number's dtype. i[2], i[] -> i[2]."""
+    """A new seed from one and a number, of the number's dtype. i[2], i[] -> i[2]. Source: tf.random.fold_in."""
     data = as_tensor(data)
     if not data.dtype.is_integer:
         raise ValueError(f"data must be an integer, not {data.dtype.name}")
@@ -240,7 +246,7 @@ def random_index_shuffle(
     """`random.experimental.index_shuffle` by a seed of three numbers. i[], i[3], i[] -> i[].
 
     rounds: how often each index is encrypted, an even number from 2 to 256. Raises: InvalidArgumentError for another
-    one, and an index outside.
+    one, and an index outside. Source: tf.random_index_shuffle.
     """
     if rounds < 2 or rounds % 2 or rounds > _MOST_ROUNDS:
         raise invalid(f"rounds must be an even number from 2 to {_MOST_ROUNDS}, got {rounds}")

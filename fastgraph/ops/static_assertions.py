@@ -38,14 +38,14 @@ from fastgraph.ops.runtime_assertions import (
 def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> Any:
     """x, if none of its elements is infinite or NaN. f[*s] -> f[*s].
 
-    Raises: InvalidArgumentError.
+    Raises: InvalidArgumentError. Source: tf.debugging.assert_all_finite.
     """
     return check_numerics(x, message, name)
 
 
 @public("debugging.assert_rank_in")
 def assert_rank_in(x: TensorLike, ranks: Sequence[Any], message: str | None = None, name: str | None = None) -> Any:
-    """Stop unless the rank of x is one of `ranks`. Raises: ValueError."""
+    """Stop unless the rank of x is one of `ranks`. Raises: ValueError. Source: tf.debugging.assert_rank_in."""
     x = as_tensor(x)
     known = [as_tensor(rank) for rank in ranks]
     for rank in known:
@@ -68,7 +68,7 @@ def assert_rank_in(x: TensorLike, ranks: Sequence[Any], message: str | None = No
 def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLike | None = None) -> DType:
     """The one dtype of floats that all tensors, and `dtype`, have; float32 where nothing says.
 
-    Raises: ValueError for another dtype, or one of no floats.
+    Raises: ValueError for another dtype, or one of no floats. Source: tf.debugging.assert_same_float_dtype.
     """
     wanted, first = (None if dtype is None else as_dtype(dtype)), None
     for tensor in tensors or ():
@@ -91,7 +91,7 @@ def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLi
 def assert_proper_iterable(values: TensorLike) -> None:
     """Stop unless `values` is a list, a tuple or the like: no tensor, array or text.
 
-    Raises: TypeError.
+    Raises: TypeError. Source: tf.debugging.assert_proper_iterable.
     """
     if isinstance(values, (Tensor, np.ndarray, bytes, str)):
         raise TypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
@@ -101,7 +101,7 @@ def assert_proper_iterable(values: TensorLike) -> None:
 
 @public("debugging.is_numeric_tensor")
 def is_numeric_tensor(tensor: TensorLike) -> bool:
-    """Return whether it is a tensor of numbers: bool and strings are none."""
+    """Return whether it is a tensor of numbers: bool and strings are none. Source: tf.debugging.is_numeric_tensor."""
     if not isinstance(tensor, Tensor):
         return False
     dtype = tensor.dtype
@@ -122,7 +122,7 @@ def assert_shapes(
     for each axis, of: an int; a symbol, which stands for the same extent wherever it is; None or ".", any extent; and
     at the beginning or the end Ellipsis or "*", any number of axes. None for a shape says nothing; scalars, and the
     shape of none, count as of one axis of one element. Raises: ValueError; InvalidArgumentError when the
-    graph runs for what is unknown while a function is traced.
+    graph runs for what is unknown while a function is traced. Source: tf.debugging.assert_shapes.
     """
     begin = beginning(message)
     sizes: dict[Any, tuple[Any, str]] = {}

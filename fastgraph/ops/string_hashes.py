@@ -103,7 +103,7 @@ def hash_bucket_strong_p(input: Array, *, num_buckets: int, key: tuple[int, int]
 def to_hash_bucket_fast(input: TensorLike, num_buckets: TensorLike, name: str | None = None) -> Tensor:
     """The bucket of each string, by its fingerprint. string[*s] -> i64[*s], from 0 to num_buckets - 1.
 
-    Raises: InvalidArgumentError for less than one bucket.
+    Raises: InvalidArgumentError for less than one bucket. Source: tf.strings.to_hash_bucket_fast.
     """
     return named(name, hash_bucket_fast_p, input, num_buckets=whole(num_buckets, "num_buckets"))
 
@@ -112,7 +112,7 @@ def to_hash_bucket_fast(input: TensorLike, num_buckets: TensorLike, name: str | 
 def to_hash_bucket_strong(input: TensorLike, num_buckets: TensorLike, key: TensorLike, name: str | None = None) -> Any:
     """The bucket of each string, by a hash with a key of two numbers. string[*s] -> i64[*s].
 
-    Raises: InvalidArgumentError for less than one bucket or another key.
+    Raises: InvalidArgumentError for less than one bucket or another key. Source: tf.strings.to_hash_bucket_strong.
     """
     words = tuple(number & _MASK for number in index_list(key, "key"))
     if len(words) != 2:
@@ -125,14 +125,14 @@ def to_hash_bucket_strong(input: TensorLike, num_buckets: TensorLike, key: Tenso
 def to_hash_bucket(input: TensorLike, num_buckets: TensorLike, name: str | None = None) -> Any:
     """The bucket of each string, by an older hash than to_hash_bucket_fast's. string[*s] -> i64[*s].
 
-    Raises: InvalidArgumentError for less than one bucket.
+    Raises: InvalidArgumentError for less than one bucket. Source: tf.strings.to_hash_bucket.
     """
     return named(name, hash_bucket_p, input, num_buckets=whole(num_buckets, "num_buckets"))
 
 
 @public("fingerprint")
 def fingerprints(data: TensorLike, method: TensorLike = "farmhash64", name: str | None = None) -> Any:
-    """FarmHash's 64 bits of each row, as bytes. t[n, *s] -> u8[n, 8].
+    """FarmHash's 64 bits of each row, as bytes. t[n, *s] -> u8[n, 8]. Source: tf.fingerprint.
 
     Raises: InvalidArgumentError for a scalar and for another method.
     """

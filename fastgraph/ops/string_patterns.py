@@ -226,7 +226,7 @@ def regex_replace(
     r"""Each string with what matches `pattern` replaced by `rewrite`, in which \0 is the match, \1 its first group.
 
     string[*s] -> string[*s]. replace_global: every match, else the first one. Raises: InvalidArgumentError for what is
-    no pattern.
+    no pattern. Source: tf.strings.regex_replace.
     """
     return named(
         name, regex_replace_p, as_tensor(input, string), as_tensor(pattern, string), as_tensor(rewrite, string),
@@ -256,7 +256,7 @@ def regex_full_match_p(input: Array, pattern: Array) -> Any:
 def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = None) -> Any:
     """True where `pattern` matches the whole of a string. string[*s] -> bool[*s].
 
-    Raises: InvalidArgumentError for what is no pattern.
+    Raises: InvalidArgumentError for what is no pattern. Source: tf.strings.regex_full_match.
     """
     x, rule = as_tensor(input, string), of_dtypes(as_tensor(pattern, string), "string")
     if rule.shape.rank not in (0, None):

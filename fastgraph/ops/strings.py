@@ -110,7 +110,7 @@ def as_string(
 ) -> Any:
     """Each element as text. t[*s] -> string[*s].
 
-    Raises: InvalidArgumentError if both scientific and shortest are asked for.
+    Raises: InvalidArgumentError if both scientific and shortest are asked for. Source: tf.strings.as_string.
     """
     if scientific and shortest:
         raise invalid("Cannot select both scientific and shortest notation")
@@ -173,7 +173,7 @@ def to_number_p(string_tensor: Array, *, out_type: DType) -> Any:
 def to_number(input: TensorLike, out_type: DTypeLike = float32, name: str | None = None) -> Any:
     """The number that each string says. string[*s] -> out_type[*s].
 
-    Raises: InvalidArgumentError for a string that is no number.
+    Raises: InvalidArgumentError for a string that is no number. Source: tf.strings.to_number.
     """
     return named(name, to_number_p, input, out_type=as_dtype(out_type))
 
@@ -228,7 +228,7 @@ def join(inputs: Iterable[TensorLike], separator: str = "", name: str | None = N
     """Strings at the same place of a list of tensors, joined; scalars go with all. string[*s]... -> string[*s].
 
     Raises: InvalidArgumentError if shapes differ; ValueError for a tensor of another dtype beside Python's strings in
-    eager mode.
+    eager mode. Source: tf.strings.join.
     """
     inputs = list(inputs)
     if executing_eagerly() and not all(isinstance(x, Tensor) for x in inputs):
@@ -272,7 +272,7 @@ def reduce_join(
 ) -> Any:  # fmt: skip
     """Strings along `axis` (None: all), joined: along the first axis of several first. string[*s] -> string[*r].
 
-    Raises: OutOfRangeError for an axis that is none.
+    Raises: OutOfRangeError for an axis that is none. Source: tf.strings.reduce_join.
     """
     if not are_known(axis):
         call = partial(reduce_join, keepdims=keepdims, separator=separator)
@@ -336,7 +336,7 @@ def string_strip_p(input: Array) -> Any:
 
 @public("strings.strip")
 def strip(input: TensorLike, name: str | None = None) -> Any:
-    """Each string without white space at its ends. string[*s] -> string[*s]."""
+    """Each string without white space at its ends. string[*s] -> string[*s]. Source: tf.strings.strip."""
     return named(name, string_strip_p, input)
 
 
@@ -370,7 +370,7 @@ def string_length_p(input: Array, *, unit: str) -> Any:
 def length(input: TensorLike, unit: str = "BYTE", name: str | None = None) -> Any:
     """The length of each string, in bytes or, with unit "UTF8_CHAR", in characters. string[*s] -> i32[*s].
 
-    Raises: InvalidArgumentError for another unit.
+    Raises: InvalidArgumentError for another unit. Source: tf.strings.length.
     """
     return named(name, string_length_p, input, unit=_unit(unit))
 
@@ -429,7 +429,7 @@ def substr(input: TensorLike, pos: TensorLike, len: TensorLike, unit: str = "BYT
     """The `len` bytes of each string from `pos` on. string[*s], i[*s], i[*s] -> string[*s], broadcasting.
 
     Of a negative `len`: all bytes that follow, or no characters, which unit "UTF8_CHAR" counts.
-    Raises: InvalidArgumentError for a position outside a string, or another unit.
+    Raises: InvalidArgumentError for a position outside a string, or another unit. Source: tf.strings.substr.
     """
     return named(name, substr_p, as_tensor(input), pos, len, unit=_unit(unit))
 
@@ -558,6 +558,7 @@ def format_(
 
     inputs: a tensor or a list of them. summarize: elements shown at each end of an axis, -1: all.
     Raises: ValueError for another number of tensors than of places, TypeError for a template that is no text.
+    Source: tf.strings.format.
     """
     items = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
     template, placeholder = word(template, "template"), word(placeholder, "placeholder")

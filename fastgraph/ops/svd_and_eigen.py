@@ -176,7 +176,7 @@ def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True
     """s falling, u and v with u diag(s) v^H = tensor; without compute_uv only s. t[*b, m, n] -> f[*b, k], t, t.
 
     u is [*b, m, k] and v [*b, n, k] for k = min(m, n), or square with full_matrices.
-    Raises: InvalidArgumentError for ranks below 2.
+    Raises: InvalidArgumentError for ranks below 2. Source: tf.linalg.svd.
     """
     x, back = wide_tensor(tensor)
     if not compute_uv:
@@ -262,6 +262,7 @@ def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Eigenvalues, rising, and eigenvectors of Hermitian matrices, whose lower triangle is read.
 
     t[*b, n, n] -> t[*b, n], t[*b, n, n]. Raises: InvalidArgumentError for what is not square or not finite.
+    Source: tf.linalg.eigh.
     """
     x, back = wide_tensor(tensor)
     e, v = named(name, eigh_p, x)
@@ -272,7 +273,7 @@ def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
 def eigvalsh(tensor: TensorLike, name: str | None = None) -> Any:
     """Eigenvalues, rising, of Hermitian matrices, whose lower triangle is read. t[*b, n, n] -> t[*b, n].
 
-    Raises: InvalidArgumentError for what is not square or not finite.
+    Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eigvalsh.
     """
     x, back = wide_tensor(tensor)
     return back(cast(named(name, eigvalsh_p, x), x.dtype))
@@ -354,7 +355,7 @@ def eigvals_p(input: Array) -> Any:
 def eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Eigenvalues and eigenvectors of length 1, in columns, in no particular order. t[*b, n, n] -> c[*b, n], c.
 
-    Raises: InvalidArgumentError for what is not square or not finite.
+    Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eig.
     """
     return tuple(named(name, eig_p, tensor))
 
@@ -363,6 +364,6 @@ def eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
 def eigvals(tensor: TensorLike, name: str | None = None) -> Any:
     """Eigenvalues, in no particular order. t[*b, n, n] -> c[*b, n].
 
-    Raises: InvalidArgumentError for what is not square or not finite.
+    Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eigvals.
     """
     return named(name, eigvals_p, tensor)

@@ -91,7 +91,7 @@ def tile_p(input: Array, *, multiples: tuple[int, ...]) -> Any:
 def tile(input: TensorLike, multiples: SizeLike, name: str | None = None) -> Any:
     """input repeated multiples[i] times along axis i. t[*s] -> t[*r].
 
-    Raises: InvalidArgumentError if there is not one number per axis, or a negative one.
+    Raises: InvalidArgumentError if there is not one number per axis, or a negative one. Source: tf.tile.
     """
     times = extents(multiples, "Tile.Tmultiples", "Expected multiples to be 1-D, but got shape [] [Op:Tile]")
     if times.static is not None:
@@ -120,7 +120,7 @@ def _times(repeats: TensorLike) -> Any:
 def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
     """Each element (or slice along `axis`) `repeats` times. t[*s] -> t[*r].
 
-    Raises: ValueError for an axis out of range.
+    Raises: ValueError for an axis out of range. Source: tf.repeat.
     """
     x = as_tensor(input)
     if axis is None:
@@ -181,7 +181,7 @@ def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name
 
 @public("meshgrid")
 def meshgrid(*args: TensorLike, **kwargs: Any) -> list[Tensor]:
-    """Vectors repeated to grids of coordinates; indexing "xy" (first two swapped) or "ij"."""
+    """Vectors repeated to grids of coordinates; indexing "xy" (first two swapped) or "ij". Source: tf.meshgrid."""
     indexing = kwargs.pop("indexing", "xy")
     name = kwargs.pop("name", "meshgrid")
     if kwargs:

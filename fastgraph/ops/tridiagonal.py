@@ -232,6 +232,7 @@ def tridiagonal_solve(
     diagonals: one tensor of A[i, i + 1], A[i, i], A[i, i - 1] ("compact"), a sequence of these ("sequence"), or A
     ("matrix"). Rows are exchanged whether or not `partial_pivoting` asks for it; NaN comes from A without an inverse.
     With `perturb_singular` that of a matrix next to A instead. Raises: ValueError for shapes that do not fit.
+    Source: tf.linalg.tridiagonal_solve.
     """
     if perturb_singular and not partial_pivoting:
         raise ValueError("partial_pivoting must be True if perturb_singular is.")
@@ -261,6 +262,7 @@ def tridiagonal_matmul(
     """The product of a tridiagonal matrix, in a format of `tridiagonal_solve`, and rhs.
 
     t[*b, 3, n], t[*b, n, k] -> t[*b, n, k]. Raises: InvalidArgumentError for shapes that do not fit.
+    Source: tf.linalg.tridiagonal_matmul.
     """
     a = _compact(diagonals, diagonals_format, False)
     b = as_tensor(rhs, a.dtype)
@@ -383,6 +385,7 @@ def eigh_tridiagonal(
     t[n], t[n - 1] -> f[k] (, t[n, k]): its diagonal, and what stands above that. select "i": those with indices from
     select_range[0] to [1]; "v": those in ]select_range[0], select_range[1]]; "a": all. `tol` changes nothing here.
     Raises: ValueError for another `select`; InvalidArgumentError for an empty range or shapes that do not fit.
+    Source: tf.linalg.eigh_tridiagonal.
     """
     if select not in ("a", "i", "v"):
         raise ValueError("'select must have a value in {'a', 'i', 'v'}.")

@@ -26,7 +26,7 @@ from fastgraph.runtime import executor
 @without({"its fields, by their names": "count index"})
 @dataclass(frozen=True)
 class ProfilerOptions:
-    """Taken as TensorFlow takes it; the levels change nothing."""
+    """Taken as TensorFlow takes it; the levels change nothing. Source: tf.profiler.experimental.ProfilerOptions."""
 
     host_tracer_level: int = 2
     python_tracer_level: int = 0
@@ -45,7 +45,7 @@ _session: _Session | None = None
 
 
 def start(logdir: str | os.PathLike[str], options: ProfilerOptions | None = None) -> None:
-    """Begin to record; `stop()` writes the files below `logdir`.
+    """Begin to record; `stop()` writes the files below `logdir`. Source: tf.profiler.experimental.start.
 
     Raises AlreadyExistsError if a recording is under way, and what the file system says if `logdir` cannot be made.
     """
@@ -63,7 +63,7 @@ def start(logdir: str | os.PathLike[str], options: ProfilerOptions | None = None
 
 
 def stop(save: bool = True) -> None:
-    """End the recording and write its files, unless `save` is False.
+    """End the recording and write its files, unless `save` is False. Source: tf.profiler.experimental.stop.
 
     Raises UnavailableError if none is under way.
     """
@@ -88,7 +88,7 @@ def _drop() -> None:
 
 
 class Profile:
-    """A block that is recorded: `with Profile("logdir"): ...`."""
+    """A block that is recorded: `with Profile("logdir"): ...`. Source: tf.profiler.experimental.Profile."""
 
     def __init__(self, logdir: str | os.PathLike[str], options: ProfilerOptions | None = None) -> None:
         self._logdir = logdir
@@ -104,7 +104,7 @@ class Profile:
 class Trace:
     """A named stretch of the program in the timeline: `with Trace("train", step_num=3): ...`.
 
-    Costs next to nothing while nothing is recorded.
+    Costs next to nothing while nothing is recorded. Source: tf.profiler.experimental.Trace.
     """
 
     def __init__(self, name: str, **kwargs: Any) -> None:

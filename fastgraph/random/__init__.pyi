@@ -17,16 +17,18 @@ import builtins
 def categorical(logits: TensorLike, num_samples: TensorLike, dtype: DTypeLike | None = None, seed: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """Classes drawn with the probabilities softmax(logits) of each row. f[n, c] -> i64[n, num_samples].
 
-    Raises: InvalidArgumentError for other ranks or no classes."""
+    Raises: InvalidArgumentError for other ranks or no classes. Source: tf.random.categorical."""
 def fold_in(seed: TensorLike, data: TensorLike, alg: Algorithm | TensorLike = 'auto_select') -> Tensor:
-    """A new seed from one and a number, of the number's dtype. i[2], i[] -> i[2]."""
+    """A new seed from one and a number, of the number's dtype. i[2], i[] -> i[2]. Source: tf.random.fold_in."""
 def gamma(shape: SizeLike, alpha: TensorLike, beta: TensorLike | None = None, dtype: DTypeLike = ..., seed: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """Gamma variates of shape alpha and rate beta (1). f[*s], f[*s] -> f[*shape, *s].
 
     They have gradients with respect to both. Raises: InvalidArgumentError for shapes that do not broadcast. Source:
     tf.random.gamma; Marsaglia and Tsang 2000."""
 def log_uniform_candidate_sampler(true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: builtins.bool, range_max: TensorLike, seed: builtins.int | None = None, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]:
-    """`uniform_candidate_sampler`, where class k comes with (log(k + 2) - log(k + 1)) / log(range_max + 1)."""
+    """`uniform_candidate_sampler`, where class k comes with (log(k + 2) - log(k + 1)) / log(range_max + 1).
+
+    Source: tf.random.log_uniform_candidate_sampler."""
 def normal(shape: SizeLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike = ..., seed: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """Numbers of the normal distribution. -> dtype[*shape].
 
@@ -43,13 +45,15 @@ def normal(shape: SizeLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dt
     Examples:
         >>> x = tf.random.normal([10000, 2], mean=[0.0, 5.0], seed=1)
         >>> x.shape, np.round(np.abs(tf.reduce_mean(x, 0))).tolist()
-        (TensorShape([10000, 2]), [0.0, 5.0])"""
+        (TensorShape([10000, 2]), [0.0, 5.0])
+
+    Source: tf.random.normal."""
 def poisson(shape: SizeLike, lam: TensorLike, dtype: DTypeLike = ..., seed: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """Poisson variates of mean lam. t[*s] -> dtype[*shape, *s].
 
     Raises: InvalidArgumentError for other dtypes. Source: tf.random.poisson; Knuth 1969, Hormann 1993."""
 def set_seed(seed: Any) -> None:
-    """Begin the sequences of all random ops anew, from `seed`.
+    """Begin the sequences of all random ops anew, from `seed`. Source: tf.random.set_seed.
 
     An op without a seed of its own takes one from it and from the number of ops before it; one with a `seed` has the
     sequence that the pair says.
@@ -70,9 +74,9 @@ def set_seed(seed: Any) -> None:
         >>> bool(tf.random.uniform([]) == first), bool(first == second)
         (True, False)"""
 def shuffle(value: TensorLike, seed: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
-    """The slices of value along its first axis in random order. t[n, *s] -> t[n, *s]."""
+    """The slices of value along its first axis in random order. t[n, *s] -> t[n, *s]. Source: tf.random.shuffle."""
 def split(seed: TensorLike, num: TensorLike = 2, alg: Algorithm | TensorLike = 'auto_select') -> Tensor:
-    """New seeds, independent of each other, from one. i[2] -> i[num, 2]."""
+    """New seeds, independent of each other, from one. i[2] -> i[num, 2]. Source: tf.random.split."""
 def stateless_binomial(shape: SizeLike, seed: TensorLike, counts: TensorLike, probs: TensorLike, output_dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Successes in `counts` trials of probability `probs`, the same for the same seed i[2]. -> output_dtype[*shape].
 
@@ -81,15 +85,15 @@ def stateless_binomial(shape: SizeLike, seed: TensorLike, counts: TensorLike, pr
 def stateless_categorical(logits: TensorLike, num_samples: TensorLike, seed: TensorLike, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Classes drawn with the probabilities softmax(logits), the same for the same seed. f[n, c] -> i64[n, samples].
 
-    Raises: as `categorical`."""
+    Raises: as `categorical`. Source: tf.random.stateless_categorical."""
 def stateless_gamma(shape: SizeLike, seed: TensorLike, alpha: TensorLike, beta: TensorLike | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """`gamma`, the same for the same seed i[2]; shape is the result's and ends with that of the parameters.
 
-    Raises: InvalidArgumentError if it does not."""
+    Raises: InvalidArgumentError if it does not. Source: tf.random.stateless_gamma."""
 def stateless_normal(shape: SizeLike, seed: TensorLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike = ..., name: builtins.str | None = None, alg: Algorithm | TensorLike = 'auto_select') -> Tensor:
     """Numbers of the normal distribution, the same for the same seed i[2]. -> dtype[*shape].
 
-    Raises: InvalidArgumentError for another seed."""
+    Raises: InvalidArgumentError for another seed. Source: tf.random.stateless_normal."""
 def stateless_parameterized_truncated_normal(shape: SizeLike, seed: TensorLike, means: TensorLike = 0.0, stddevs: TensorLike = 1.0, minvals: TensorLike = -2.0, maxvals: TensorLike = 2.0, name: builtins.str | None = None) -> Tensor:
     """Normal variates between minvals and maxvals, the same for the same seed i[2]. -> f[*shape].
 
@@ -99,20 +103,20 @@ def stateless_parameterized_truncated_normal(shape: SizeLike, seed: TensorLike, 
 def stateless_poisson(shape: SizeLike, seed: TensorLike, lam: TensorLike, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """`poisson`, the same for the same seed i[2]; shape is the result's and ends with lam's.
 
-    Raises: InvalidArgumentError if it does not."""
+    Raises: InvalidArgumentError if it does not. Source: tf.random.stateless_poisson."""
 def stateless_truncated_normal(shape: SizeLike, seed: TensorLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike = ..., name: builtins.str | None = None, alg: Algorithm | TensorLike = 'auto_select') -> Tensor:
     """`truncated_normal` that is the same for the same seed i[2]. -> dtype[*shape].
 
-    Raises: InvalidArgumentError for another seed."""
+    Raises: InvalidArgumentError for another seed. Source: tf.random.stateless_truncated_normal."""
 def stateless_uniform(shape: SizeLike, seed: TensorLike, minval: TensorLike | None = 0, maxval: TensorLike | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None, alg: TensorLike = 'auto_select') -> Tensor:
     """Numbers spread evenly over [minval, maxval), the same for the same seed i[2]. -> dtype[*shape].
 
     Of integers, both bounds None give any number. Raises: ValueError for integers with one bound or another `alg`;
-    InvalidArgumentError for another seed."""
+    InvalidArgumentError for another seed. Source: tf.random.stateless_uniform."""
 def truncated_normal(shape: SizeLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike = ..., seed: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """Numbers of the normal distribution, no further than 2 stddev from the mean. -> dtype[*shape].
 
-    Raises: TypeError for integers."""
+    Raises: TypeError for integers. Source: tf.random.truncated_normal."""
 def uniform(shape: SizeLike, minval: TensorLike = 0, maxval: TensorLike | None = None, dtype: DTypeLike = ..., seed: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """Numbers spread evenly over [minval, maxval). -> dtype[*shape].
 
@@ -132,9 +136,11 @@ def uniform(shape: SizeLike, minval: TensorLike = 0, maxval: TensorLike | None =
         >>> bool(tf.reduce_all((x >= -1.0) & (x < 1.0)))
         True
         >>> tf.random.uniform([2, 3], maxval=6, dtype=tf.int32).shape
-        TensorShape([2, 3])"""
+        TensorShape([2, 3])
+
+    Source: tf.random.uniform."""
 def uniform_candidate_sampler(true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: builtins.bool, range_max: TensorLike, seed: builtins.int | None = None, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]:
     """Classes below range_max, each as likely. i64[b, num_true] -> i64[n], f32[b, num_true], f32[n].
 
     The second and third result: how often the true classes and the sampled ones are expected to be drawn.
-    Raises: InvalidArgumentError for more different classes than there are."""
+    Raises: InvalidArgumentError for more different classes than there are. Source: tf.random.uniform_candidate_sampler."""

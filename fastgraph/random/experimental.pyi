@@ -18,5 +18,7 @@ def index_shuffle(index: TensorLike, seed: TensorLike, max_index: TensorLike) ->
     families of lightweight block ciphers" (2013)."""
 stateless_fold_in = _stateless_fold_in
 def stateless_shuffle(value: TensorLike, seed: TensorLike, alg: Algorithm | TensorLike = 'auto_select', name: builtins.str | None = None) -> Tensor:
-    """The slices of value along its first axis in an order that the seed i[2] says. t[n, *s] -> t[n, *s]."""
+    """The slices of value along its first axis in an order that the seed i[2] says. t[n, *s] -> t[n, *s].
+
+    Source: tf.random.experimental.stateless_shuffle."""
 stateless_split = _stateless_split

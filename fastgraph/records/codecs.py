@@ -90,7 +90,7 @@ def decode_raw(
     """The numbers that strings are in memory. string[*s] -> out_type[*s, n].
 
     fixed_length: how many bytes each is cut or filled up to; None: all have as many. Raises: InvalidArgumentError for
-    strings of different sizes, sizes that no number of elements has, and other types.
+    strings of different sizes, sizes that no number of elements has, and other types. Source: tf.io.decode_raw.
     """
     dtype, op = as_dtype(out_type), "DecodeRaw" if fixed_length is None else "DecodePaddedRaw"
     if dtype.name not in _RAW_NAMES:
@@ -160,7 +160,7 @@ def decode_csv(
     or string); without an element, the field must be there. use_quote_delim: whether fields may stand in quotes, a
     quote within as two. na_value: a word that stands for an empty field as well. select_cols: which columns there are
     defaults for. Raises: ValueError for select_cols that do not rise or are more or fewer than the defaults;
-    InvalidArgumentError for records of more or fewer fields and for fields of other types.
+    InvalidArgumentError for records of more or fewer fields and for fields of other types. Source: tf.io.decode_csv.
     """
     delimiter = word(field_delim, "field_delim").encode()
     if select_cols is not None:
@@ -221,7 +221,7 @@ def decode_compressed_p(input: Array, *, compression: str) -> Any:
 def decode_compressed(bytes: TensorLike, compression_type: str = "", name: str | None = None) -> Tensor:
     """The contents of strings compressed by "ZLIB", "GZIP", or "" for not at all. string[*s] -> string[*s].
 
-    Raises: InvalidArgumentError for another type, DataLossError for other bytes.
+    Raises: InvalidArgumentError for another type, DataLossError for other bytes. Source: tf.io.decode_compressed.
     """
     compression_type = word(compression_type, "compression_type")
     if compression_type not in ("", "ZLIB", "GZIP"):
@@ -239,7 +239,10 @@ def encode_base64_p(input: Array, *, pad: bool) -> Any:
 
 
 def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> Tensor:
-    """Strings in base64 for web addresses, filled up by "=" if they are to be. string[*s] -> string[*s]."""
+    """Strings in base64 for web addresses, filled up by "=" if they are to be. string[*s] -> string[*s].
+
+    Source: tf.io.encode_base64.
+    """
     return named(name, encode_base64_p, as_tensor(input, string), pad=bool(pad))
 
 
@@ -255,6 +258,6 @@ def decode_base64_p(input: Array) -> Any:
 def decode_base64(input: TensorLike, name: str | None = None) -> Tensor:
     """The bytes that base64 for web addresses stands for, filled up or not. string[*s] -> string[*s].
 
-    Raises: InvalidArgumentError for other characters.
+    Raises: InvalidArgumentError for other characters. Source: tf.io.decode_base64.
     """
     return named(name, decode_base64_p, as_tensor(input, string))

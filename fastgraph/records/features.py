@@ -11,7 +11,7 @@ from fastgraph.core.base.dtype import DTypeLike, as_dtype, int32, int64
 
 
 class FixedLenFeature(NamedTuple):
-    """A feature of as many values in each Example, of a default where there is none.
+    """A feature of as many values in each Example, of a default where there is none. Source: tf.io.FixedLenFeature.
 
     Args:
         shape: Their shape, [] for one value.
@@ -33,13 +33,13 @@ class FixedLenFeature(NamedTuple):
 
 
 class VarLenFeature(NamedTuple):
-    """Any number of values: a SparseTensor."""
+    """Any number of values: a SparseTensor. Source: tf.io.VarLenFeature."""
 
     dtype: Any
 
 
 class FixedLenSequenceFeature(NamedTuple):
-    """Elements of one shape, filled up to the most in the batch."""
+    """Elements of one shape, filled up to the most in the batch. Source: tf.io.FixedLenSequenceFeature."""
 
     shape: Any
     dtype: Any
@@ -48,7 +48,7 @@ class FixedLenSequenceFeature(NamedTuple):
 
 
 class SparseFeature(NamedTuple):
-    """Values and where they are, two features, as one SparseTensor.
+    """Values and where they are, two features, as one SparseTensor. Source: tf.io.SparseFeature.
 
     index_key: one key, or one for each axis; size: how many places there are in it, or in each.
     """
@@ -99,7 +99,7 @@ class _RaggedFeature(NamedTuple):
 
 
 class RaggedFeature(_RaggedFeature):
-    """Any number of values: a RaggedTensor.
+    """Any number of values: a RaggedTensor. Source: tf.io.RaggedFeature.
 
     value_key: the feature with the values, if not the one it is entered for. partitions: how the values lie in rows,
     from the outermost on; each names a feature. Raises TypeError for what is no partition, ValueError for a dtype of

@@ -278,6 +278,8 @@ def parse_example(
         >>> batch = [example.SerializeToString()] * 3
         >>> tf.io.parse_example(batch, {"x": tf.io.FixedLenFeature([2], tf.float32)})["x"].shape
         TensorShape([3, 2])
+
+    Source: tf.io.parse_example.
     """
     if not features:
         raise ValueError(f"Argument `features` cannot be None or falsy. Got {features}")
@@ -293,7 +295,7 @@ def parse_example(
 def parse_single_example(
     serialized: TensorLike, features: Features, example_names: TensorLike | None = None, name: str | None = None
 ) -> dict[str, Any]:
-    """`parse_example` of one message. string[] -> a tensor for each feature.
+    """`parse_example` of one message. string[] -> a tensor for each feature. Source: tf.io.parse_single_example.
 
     Raises: ValueError also for what is no scalar.
     """
@@ -352,7 +354,7 @@ def parse_sequence_example(
 
     context_features: as those of `parse_example`. sequence_features: {key: FixedLenSequenceFeature (-> t[n, most,
     *shape], and its length i64[n]), VarLenFeature or RaggedFeature}. Raises: ValueError without features;
-    InvalidArgumentError for messages that are none or do not fit.
+    InvalidArgumentError for messages that are none or do not fit. Source: tf.io.parse_sequence_example.
     """
     if not (context_features or sequence_features):
         raise ValueError(
@@ -368,7 +370,7 @@ def parse_single_sequence_example(
     example_name: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """`parse_sequence_example` of one message and without lengths."""
+    """`parse_sequence_example` of one message and without lengths. Source: tf.io.parse_single_sequence_example."""
     if not (context_features or sequence_features):
         raise ValueError("Both context_features and sequence_features are None, but at least one should have values.")
     one = as_tensor(serialized, string)

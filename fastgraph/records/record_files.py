@@ -25,7 +25,7 @@ _PART = 1 << 20  # bytes read at once where more are wanted: what a damaged leng
 
 @without({"`compression_type`": "compression_type_map"})
 class TFRecordOptions:
-    """Compression of a file of records.
+    """Compression of a file of records. Source: tf.io.TFRecordOptions.
 
     compression_type: "GZIP", "ZLIB", "" or None, or other options. compression_level, mem_level, window_bits,
     compression_strategy are zlib's; the others say how TensorFlow buffers, and change nothing here. Raises ValueError
@@ -70,7 +70,7 @@ class TFRecordOptions:
 
 
 class TFRecordWriter:
-    """Writes records to a file.
+    """Writes records to a file. Source: tf.io.TFRecordWriter.
 
     Args:
         path: The file, which is made anew.
@@ -236,6 +236,6 @@ def _filled(source: Bytes, held: bytes, size: int) -> bytes:
 
 
 def tf_record_iterator(path: AnyPath, options: TFRecordOptions | str | None = None) -> Iterator[bytes]:
-    """Yield the records of a file."""
+    """Yield the records of a file. Source: tf.compat.v1.io.tf_record_iterator."""
     for block in blocks_of_records(path, TFRecordOptions.get_compression_type_string(options)):
         yield from block

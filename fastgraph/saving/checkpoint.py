@@ -36,7 +36,7 @@ from fastgraph.state.variable import Variable
 
 
 class CheckpointOptions:
-    """Options of the writing and reading of checkpoints.
+    """Options of the writing and reading of checkpoints. Source: tf.train.CheckpointOptions.
 
     Args:
         experimental_io_device: Taken and without effect: there is one.
@@ -84,7 +84,7 @@ def _n_parameters(callback: Callable[..., Any]) -> int:
 
 
 class Checkpoint(AutoTrackable):
-    """Keeps the values of objects in files, and brings them back.
+    """Keeps the values of objects in files, and brings them back. Source: tf.train.Checkpoint.
 
     Args:
         root: The object whose dependencies are kept; None: the Checkpoint itself, that is `kwargs`.
@@ -161,7 +161,7 @@ class Checkpoint(AutoTrackable):
         """Write a checkpoint with the next number and make it the latest of its folder; return its path.
 
         Raises NotImplementedError in a Function, and TensorFlow's errors for what the system refuses: then all is as
-        before.
+        before. Source: tf.train.Checkpoint.save.
         """
         if not executing_eagerly():
             raise NotImplementedError(
@@ -186,7 +186,7 @@ class Checkpoint(AutoTrackable):
     def write(self, file_prefix: Any, options: CheckpointOptions | None = None) -> Any:
         """Write a checkpoint under just this path, to be read by `read`; return the path.
 
-        In a Function it is written in every call.
+        In a Function it is written in every call. Source: tf.train.Checkpoint.write.
         """
         return self._write(file_prefix, options)
 
@@ -216,7 +216,7 @@ class Checkpoint(AutoTrackable):
     # Reading.
 
     def read(self, save_path: Any, options: CheckpointOptions | None = None) -> Any:
-        """Bring back the values of a checkpoint that `write` wrote; see `restore`."""
+        """Bring back the values of a checkpoint that `write` wrote; see `restore`. Source: tf.train.Checkpoint.read."""
         self.sync()
         if save_path is None:
             return InitializationOnlyStatus()

@@ -102,7 +102,7 @@ def object_graph(reader: BundleReader) -> Message | None:
 def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     """Return what reads a checkpoint: of a prefix, or the latest of a folder.
 
-    Raises ValueError for a folder without any, NotFoundError for a prefix of none.
+    Raises ValueError for a folder without any, NotFoundError for a prefix of none. Source: tf.train.load_checkpoint.
     """
     path = os.fspath(ckpt_dir_or_file)
     found = latest_checkpoint(path) if os.path.isdir(path) else path
@@ -112,17 +112,17 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
 
 
 def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
-    """Return the tensor of a key as an array. Raises NotFoundError."""
+    """Return the tensor of a key as an array. Raises NotFoundError. Source: tf.train.load_variable."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 
 def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
-    """Return (key, shape) of all tensors of a checkpoint, by key."""
+    """Return (key, shape) of all tensors of a checkpoint, by key. Source: tf.train.list_variables."""
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
 
 
 class TrackableView:
-    """The objects below a root."""
+    """The objects below a root. Source: tf.train.TrackableView."""
 
     def __init__(self, root: Any) -> None:
         self._root = root
@@ -146,7 +146,7 @@ class TrackableView:
 
 
 class CheckpointView:
-    """The graph of objects of a checkpoint.
+    """The graph of objects of a checkpoint. Source: tf.train.CheckpointView.
 
     Raises ValueError if the checkpoint has none.
     """

@@ -21,7 +21,7 @@ from fastgraph.saving.tensor_bundle import bundle_files
 
 
 class CheckpointManager:
-    """Keeps the latest checkpoints of a folder.
+    """Keeps the latest checkpoints of a folder. Source: tf.train.CheckpointManager.
 
     Args:
         checkpoint: What is saved.

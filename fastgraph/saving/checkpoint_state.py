@@ -102,7 +102,7 @@ def write_whole(path: str, content: bytes) -> None:
 def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None) -> Any:
     """Return the CheckpointState of a folder, with whole paths; None if there is none, or it cannot be read.
 
-    Raises ValueError if it names no latest checkpoint.
+    Raises ValueError if it names no latest checkpoint. Source: tf.train.get_checkpoint_state.
     """
     folder = os.fspath(checkpoint_dir)
     path = state_path(folder, latest_filename)
@@ -164,7 +164,10 @@ def checkpoint_exists(checkpoint_prefix: Any) -> bool:
 
 
 def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
-    """Return the prefix of the latest checkpoint in a folder, None if there is none."""
+    """Return the prefix of the latest checkpoint in a folder, None if there is none.
+
+    Source: tf.train.latest_checkpoint.
+    """
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
     if state is None:
         return None
@@ -183,7 +186,8 @@ def checkpoints_iterator(
 ) -> Iterator[str]:
     """Yield the latest checkpoint of a folder, and each that is the latest when the next is asked for.
 
-    It ends when there was none for `timeout` seconds, if `timeout_fn` is not given or returns what is true.
+    It ends when there was none for `timeout` seconds, if `timeout_fn` is not given or returns what is true. Source:
+    tf.train.checkpoints_iterator.
     """
     last = None
     while True:

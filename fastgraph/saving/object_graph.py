@@ -240,7 +240,10 @@ def saveables_of(value: Any, key_of: Callable[[str], str]) -> list[tuple[str, st
 
 
 class PythonState(Trackable):
-    """The base of objects whose state is a Python text: `serialize` returns it, `deserialize` takes it."""
+    """The base of objects whose state is a Python text: `serialize` returns it, `deserialize` takes it.
+
+    Source: tf.train.experimental.PythonState.
+    """
 
     def serialize(self) -> str:
         """Return the state as a text."""

@@ -60,7 +60,8 @@ def register_revived_type(
 ) -> None:
     """Enter how the objects for which `predicate` holds are written and read.
 
-    Raises AssertionError where there are two versions of one number, or the identifier is taken.
+    Raises AssertionError where there are two versions of one number, or the identifier is taken. Source:
+    tf.__internal__.saved_model.load.register_revived_type.
     """
     versions.sort(key=lambda each: each.version, reverse=True)
     if not versions:

@@ -38,7 +38,7 @@ VARIABLES = os.path.join(VARIABLES_DIRECTORY, VARIABLES_FILENAME)
 
 
 def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
-    """Return whether there is a SavedModel in this folder."""
+    """Return whether there is a SavedModel in this folder. Source: tf.saved_model.contains_saved_model."""
     path = os.fspath(export_dir)
     return any(
         os.path.exists(os.path.join(path, name)) for name in (SAVED_MODEL_FILENAME_PB, SAVED_MODEL_FILENAME_PBTXT)
@@ -71,7 +71,7 @@ def read_saved_model(export_dir: str) -> Message:
 @without({"tf.saved_model.experimental.read_fingerprint": "from_proto"})
 @dataclass(frozen=True)
 class Fingerprint:
-    """The numbers that tell one SavedModel from another."""
+    """The numbers that tell one SavedModel from another. Source: tf.saved_model.experimental.Fingerprint."""
 
     saved_model_checksum: int
     graph_def_program_hash: int
@@ -89,7 +89,7 @@ class Fingerprint:
 
 
 def read_fingerprint(export_dir: str | os.PathLike[str]) -> Fingerprint:
-    """Return the fingerprint of a SavedModel.
+    """Return the fingerprint of a SavedModel. Source: tf.saved_model.experimental.read_fingerprint.
 
     Raises FileNotFoundError if it has none, RuntimeError for a damaged one.
     """

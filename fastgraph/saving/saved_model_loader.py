@@ -57,7 +57,7 @@ def load(
     """Return the object that was saved in a folder, with its attributes, Variables, functions and `signatures`.
 
     `signatures` maps names to functions that are called with keywords. A SavedModel of TensorFlow 1 gives an object
-    with `signatures`, `variables`, `prune(feeds, fetches)` and `graph`.
+    with `signatures`, `variables`, `prune(feeds, fetches)` and `graph`. Source: tf.saved_model.load.
 
     Args:
         export_dir: The folder, of TensorFlow or of this package.
@@ -92,7 +92,7 @@ def load_partial(
 
     A mapping may give an object for a way, or a tuple of one and of the function that sets its attributes: it then
     stands for the one that was saved, and gets its values. Raises ValueError for a way that leads nowhere, and what
-    `load` raises.
+    `load` raises. Source: tf.__internal__.saved_model.load_partial.
     """
     path = files.plain_export_dir(export_dir)
     options = options or LoadOptions()

@@ -22,7 +22,7 @@ from fastgraph.state.tracking import AutoTrackable, Trackable, TrackableResource
 
 
 class Asset(Trackable):
-    """A file that is saved with a SavedModel: `asset_path` tells where it lies now.
+    """A file that is saved with a SavedModel: `asset_path` tells where it lies now. Source: tf.saved_model.Asset.
 
     A table's initializer that reads a file makes one by itself.
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class VariablePolicy(enum.Enum):
-    """The choice of what is saved of a Variable's places."""
+    """The choice of what is saved of a Variable's places. Source: tf.saved_model.experimental.VariablePolicy."""
 
     NONE = None
     SAVE_VARIABLE_DEVICES = "save_variable_devices"
@@ -29,7 +29,7 @@ class VariablePolicy(enum.Enum):
 
 
 class LoadOptions:
-    """Options of tf.saved_model.load.
+    """Options of tf.saved_model.load. Source: tf.saved_model.LoadOptions.
 
     Args:
         allow_partial_checkpoint: Whether Variables may be missing among the values; they are left without one.
@@ -64,7 +64,7 @@ class LoadOptions:
 
 
 class SaveOptions:
-    """Options of tf.saved_model.save.
+    """Options of tf.saved_model.save. Source: tf.saved_model.SaveOptions.
 
     Args:
         namespace_whitelist: The namespaces of operations ("Namespace>Op") that may be saved; none is.

@@ -58,6 +58,7 @@ def save(
     """Write an object, all that it has and the functions of these as a SavedModel into a folder.
 
     Functions that were never traced are left out, with a warning. What is there already is written over.
+    Source: tf.saved_model.save.
 
     Args:
         obj: A Trackable: a Module, a model, an AutoTrackable.

@@ -27,7 +27,7 @@ _DEVICE = DeviceSpec.from_string("/job:localhost/replica:0/task:0/device:CPU:0")
 
 @dataclass(frozen=True, eq=False)
 class ShardableTensor:
-    """A tensor of a checkpoint, as a policy is told of it."""
+    """A tensor of a checkpoint, as a policy is told of it. Source: tf.train.experimental.ShardableTensor."""
 
     _tensor_save_spec: Any
     tensor: Any
@@ -43,6 +43,8 @@ class ShardableTensor:
 class ShardingCallback(abc.ABC):
     """The base of policies: called with a list of ShardableTensors it returns shards, a list of dicts
     {checkpoint_key: {slice_spec: tensor}}. A slice_spec is "", or "6 2 0,3:0,2" for rows 0 to 3 of [6, 2].
+
+    Source: tf.train.experimental.ShardingCallback.
     """
 
     @property
@@ -63,7 +65,7 @@ class ShardingCallback(abc.ABC):
 
 
 class ShardByTaskPolicy(ShardingCallback):
-    """A shard for each task that tensors are of: here one."""
+    """A shard for each task that tensors are of: here one. Source: tf.train.experimental.ShardByTaskPolicy."""
 
     @property
     def description(self) -> str:
@@ -86,7 +88,7 @@ class MaxShardSizePolicy(ShardingCallback):
     """Shards of at most `max_shard_size` bytes each; a single element that is larger has its own.
 
     Tensors are cut along an axis where they do not fit. Those of dtypes that TensorFlow cannot put together again from
-    parts (strings, float16, unsigned ones but uint8) stay whole.
+    parts (strings, float16, unsigned ones but uint8) stay whole. Source: tf.train.experimental.MaxShardSizePolicy.
     """
 
     def __init__(self, max_shard_size: int) -> None:

@@ -47,7 +47,7 @@ GRAPHS = "graphs_that_run"
 
 
 class ConcreteFunction(FastCall):
-    """A graph that can be called.
+    """A graph that can be called. Source: tf.types.experimental.ConcreteFunction.
 
     Call it as the function that was traced: with tensors in the places of tensors; Python values may be left out, and
     if given must be those of the trace.

@@ -60,7 +60,7 @@ _run_eagerly = False
 
 
 def run_functions_eagerly(run_eagerly: bool) -> None:
-    """Let Functions run as plain Python from now on (True), or as graphs again."""
+    """Let Functions run as plain Python from now on (True), or as graphs again. Source: tf.config."""
     global _run_eagerly
     _run_eagerly = bool(run_eagerly)
     set_run_eagerly(_run_eagerly)

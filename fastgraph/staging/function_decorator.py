@@ -33,7 +33,7 @@ def function(
     """Return `func` as a Function: traced into graphs, which are compiled. A decorator, with or without arguments.
 
     A call traces for what it has not met yet: another dtype, shape, structure or Python value among the arguments.
-    Python's `if`, `for` and `while` on tensors become control flow of the graph.
+    Python's `if`, `for` and `while` on tensors become control flow of the graph. Source: tf.function.
 
     Args:
         func: What is traced; None: a decorator is given back.

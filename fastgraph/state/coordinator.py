@@ -20,6 +20,7 @@ class Coordinator:
     """Tell threads when to stop, wait until they have, and raise what went wrong in one of them.
 
     clean_stop_exception_types: errors that are no more than a request to stop, OutOfRangeError if none are given.
+    Source: tf.train.Coordinator.
     """
 
     def __init__(self, clean_stop_exception_types: Iterable[type[BaseException]] | None = None) -> None:

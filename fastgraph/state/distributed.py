@@ -30,7 +30,7 @@ from fastgraph.state.variable_ops import ASSIGN_ADD
 
 
 class DistributedValues:
-    """Values of which each replica has its own."""
+    """Values of which each replica has its own. Source: tf.distribute.DistributedValues."""
 
     def __init__(self, values: Sequence[Any]) -> None:
         self._values = tuple(values)
@@ -39,7 +39,7 @@ class DistributedValues:
 
 
 class PerReplica(DistributedValues, CompositeTensor):
-    """A value for each replica, as `Strategy.run` gives and takes them."""
+    """A value for each replica, as `Strategy.run` gives and takes them. Source: tf.types.experimental.distributed."""
 
     @property
     def _type_spec(self) -> PerReplicaSpec:

@@ -62,7 +62,7 @@ def _check(value: Any, dims: list[int]) -> None:
 def create_rng_state(seed: TensorLike, alg: Algorithm | TensorLike) -> Tensor:
     """The state that a seed, an integer or integers i[n], stands for. -> i64[3], or i64[2] of ThreeFry.
 
-    Raises: ValueError for an unknown algorithm.
+    Raises: ValueError for an unknown algorithm. Source: tf.random.create_rng_state.
     """
     n = _size(algorithm_number(alg))
     if isinstance(seed, int):
@@ -130,7 +130,7 @@ class Generator(AutoTrackable):
     """A generator of random numbers; its state, a counter and a key, is a Variable i64[3].
 
     Exactly one of `copy_from` and `state` (with `alg`) is given; a `state` that is a Variable is used itself. Drawing n
-    numbers moves the counter on by 256 n. Raises: ValueError for another shape of state.
+    numbers moves the counter on by 256 n. Raises: ValueError for another shape of state. Source: tf.random.Generator.
     """
 
     def __init__(
@@ -158,24 +158,27 @@ class Generator(AutoTrackable):
 
     @classmethod
     def from_state(cls, state: TensorLike, alg: Algorithm | TensorLike) -> Generator:
-        """A generator that begins with a state i64[3]."""
+        """A generator that begins with a state i64[3]. Source: tf.random.Generator.from_state."""
         return cls(alg=alg, state=state)
 
     @classmethod
     def from_seed(cls, seed: TensorLike, alg: Algorithm | TensorLike | None = None) -> Generator:
-        """A generator that begins with `create_rng_state(seed, alg)`."""
+        """A generator that begins with `create_rng_state(seed, alg)`. Source: tf.random.Generator.from_seed."""
         number = Algorithm.PHILOX.value if alg is None else algorithm_number(alg)
         return cls(state=create_rng_state(seed, number), alg=number)
 
     @classmethod
     def from_non_deterministic_state(cls, alg: Algorithm | TensorLike | None = None) -> Generator:
-        """A generator that begins where no one can foresee."""
+        """A generator that begins where no one can foresee.
+
+        Source: tf.random.Generator.from_non_deterministic_state.
+        """
         number = Algorithm.PHILOX.value if alg is None else algorithm_number(alg)
         return cls(state=np.frombuffer(os.urandom(8 * _size(number)), np.int64), alg=number)
 
     @classmethod
     def from_key_counter(cls, key: TensorLike, counter: TensorLike, alg: Algorithm | TensorLike) -> Generator:
-        """A generator of a key i64[] and a counter i64[2]."""
+        """A generator of a key i64[] and a counter i64[2]. Source: tf.random.Generator.from_key_counter."""
         number = algorithm_number(alg)
         return cls(state=_with_key(key, counter, number), alg=number)
 
@@ -192,21 +195,21 @@ class Generator(AutoTrackable):
     # Setting it.
 
     def reset(self, state: TensorLike) -> None:
-        """Go to a state i64[3]."""
+        """Go to a state i64[3]. Source: tf.random.Generator.reset."""
         state = _as_state(state)
         _check(state, [_size(self._alg)])
         self._state_var.assign(state)
 
     def reset_from_seed(self, seed: TensorLike) -> None:
-        """Go where `from_seed` begins."""
+        """Go where `from_seed` begins. Source: tf.random.Generator.reset_from_seed."""
         self._state_var.assign(create_rng_state(seed, self._alg))
 
     def reset_from_key_counter(self, key: TensorLike, counter: TensorLike) -> None:
-        """Go where `from_key_counter` begins."""
+        """Go where `from_key_counter` begins. Source: tf.random.Generator.reset_from_key_counter."""
         self._state_var.assign(_with_key(key, counter, self._alg))
 
     def skip(self, delta: TensorLike) -> Tensor:
-        """Go on as if `delta` numbers were drawn; the state before that, i64[3]."""
+        """Go on as if `delta` numbers were drawn; the state before that, i64[3]. Source: tf.random.Generator.skip."""
         return self._source().state(delta if isinstance(delta, int) else as_tensor(delta))
 
     def _source(self) -> Source:
@@ -227,7 +230,7 @@ class Generator(AutoTrackable):
         self, shape: SizeLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike = float32,
         name: str | None = None,
     ) -> Tensor:  # fmt: skip
-        """Numbers of the normal distribution. -> dtype[*shape]."""
+        """Numbers of the normal distribution. -> dtype[*shape]. Source: tf.random.Generator.normal."""
         target = as_dtype(dtype)
         mean, stddev = tensor_of(mean, target), tensor_of(stddev, target)
         return add(multiply(standard_normal(self._source(), shape_vector(shape), target), stddev), mean, name=name)
@@ -236,7 +239,10 @@ class Generator(AutoTrackable):
         self, shape: SizeLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike = float32,
         name: str | None = None,
     ) -> Tensor:  # fmt: skip
-        """Numbers of the normal distribution, no further than 2 stddev from the mean. -> dtype[*shape]."""
+        """Numbers of the normal distribution, no further than 2 stddev from the mean. -> dtype[*shape].
+
+        Source: tf.random.Generator.truncated_normal.
+        """
         target = as_dtype(dtype)
         mean, stddev = tensor_of(mean, target), tensor_of(stddev, target)
         return truncated_of(self._source(), shape_vector(shape), mean, stddev, target, name)
@@ -251,7 +257,8 @@ class Generator(AutoTrackable):
     ) -> Tensor:
         """Numbers spread evenly over [minval, maxval); of integers, any where both are None. -> dtype[*shape].
 
-        Raises: ValueError for integers with one bound; InvalidArgumentError if minval >= maxval.
+        Raises: ValueError for integers with one bound; InvalidArgumentError if minval >= maxval. Source:
+        tf.random.Generator.uniform.
         """
         target = as_dtype(dtype)
         if target.is_integer and (minval is None) != (maxval is None):
@@ -265,7 +272,10 @@ class Generator(AutoTrackable):
         return uniform_of(self._source(), shape_vector(shape), *bounds, target, "StatelessRandomUniformIntV2", name)
 
     def uniform_full_int(self, shape: SizeLike, dtype: DTypeLike = uint64, name: str | None = None) -> Tensor:
-        """Integers, each number of the dtype as likely. -> dtype[*shape]."""
+        """Integers, each number of the dtype as likely. -> dtype[*shape].
+
+        Source: tf.random.Generator.uniform_full_int.
+        """
         target = as_dtype(dtype)
         if target.name not in _FULL:
             raise invalid(
@@ -282,19 +292,22 @@ class Generator(AutoTrackable):
     ) -> Tensor:  # fmt: skip
         """Successes in `counts` trials of probability `probs`. -> dtype[*shape], which ends with the shape of both.
 
-        Raises: InvalidArgumentError if it does not.
+        Raises: InvalidArgumentError if it does not. Source: tf.random.Generator.binomial.
         """
         return binomial_of(self._source(), shape, counts, probs, dtype)
 
     # More of them.
 
     def make_seeds(self, count: TensorLike = 1) -> Tensor:
-        """Seeds of the stateless functions, one in each column. -> i64[2, count]."""
+        """Seeds of the stateless functions, one in each column. -> i64[2, count].
+
+        Source: tf.random.Generator.make_seeds.
+        """
         keys = self.uniform_full_int([count], int64)
         return stack([keys, zeros_like_p(keys)])
 
     def split(self, count: int = 1) -> list[Generator]:
-        """Generators that are independent of each other and of this one."""
+        """Generators that are independent of each other and of this one. Source: tf.random.Generator.split."""
         keys = unstack(self.uniform_full_int([count], int64), num=count)
         before = as_tensor(np.zeros(_size(self._alg) - 1, np.int64))
         return [Generator(state=concat([before, reshape(key, [1])], 0), alg=self._alg) for key in keys]
@@ -305,7 +318,10 @@ _global: Generator | None = None
 
 
 def get_global_generator() -> Generator:
-    """The generator that `set_global_generator` set; until then, one that no one can foresee."""
+    """The generator that `set_global_generator` set; until then, one that no one can foresee.
+
+    Source: tf.random.get_global_generator.
+    """
     global _global
     with _lock:
         if _global is not None:
@@ -317,7 +333,7 @@ def get_global_generator() -> Generator:
 
 
 def set_global_generator(generator: Generator) -> None:
-    """Make `generator` the one that `get_global_generator` gives."""
+    """Make `generator` the one that `get_global_generator` gives. Source: tf.random.set_global_generator."""
     global _global
     with _lock:
         _global = generator

@@ -18,7 +18,7 @@ from fastgraph.state.tracking import Trackable, WatchingDict, WatchingList, chil
 
 
 class TrackableDataStructure(Trackable):
-    """The base of containers that are tracked.
+    """The base of containers that are tracked. Source: tf.__internal__.tracking.TrackableDataStructure.
 
     What is said of weights and layers is said of the parts, in their order: those of a layer are its own, a Variable is
     a weight.
@@ -177,7 +177,10 @@ class List(TrackableDataStructure):
 
 
 def wrap(value: Any) -> Any:
-    """Return the container in a value's place that tells what is in it; another value as it is, or out of its cover."""
+    """Return the container in a value's place that tells what is in it; any other value as it is, or out of its cover.
+
+    Source: tf.__internal__.tracking.wrap.
+    """
     if isinstance(value, tracking.NoDependency):
         return value.value
     if isinstance(value, TrackableDataStructure):
@@ -192,7 +195,10 @@ def wrap(value: Any) -> Any:
 
 
 def sticky_attribute_assignment(trackable: Any, name: str, value: object) -> Any:
-    """Enter what is set as an attribute of an object among its dependencies; return what is to be set in its place."""
+    """Enter what is set as an attribute of an object among its dependencies; return what is to be set in its place.
+
+    Source: tf.__internal__.tracking.sticky_attribute_assignment.
+    """
     links = links_of(trackable)
     if isinstance(value, tracking.NoDependency):
         links.names.pop(name, None)

@@ -73,7 +73,8 @@ class Trackable:
     """An object that others depend on by name, and that depends on others: what checkpoints are made of.
 
     Variables and Modules are Trackable as well. A subclass with state of its own defines `_serialize_to_tensors`, which
-    returns {name: tensor}, and `_restore_from_tensors`, which is given the like.
+    returns {name: tensor}, and `_restore_from_tensors`, which is given the like. Source:
+    tf.__internal__.tracking.Trackable.
     """
 
     _object_identifier = "_generic_user_object"  #: what SavedModels call its class
@@ -176,6 +177,7 @@ class TrackableResource(Trackable):
     """A thing that functions use and no tensor holds, a table for example.
 
     A class of a program's own says how it is made (`_create_resource`). SavedModels hold those of this package alone.
+    Source: tf.saved_model.experimental.TrackableResource.
     """
 
     def __init__(self, device: str = "") -> None:
@@ -200,7 +202,7 @@ class TrackableResource(Trackable):
 
 
 class AutoTrackable(Trackable):
-    """A Trackable whose attributes are its dependencies."""
+    """A Trackable whose attributes are its dependencies. Source: tf.__internal__.tracking.AutoTrackable."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         links = self.__dict__.get(_LINKS)
@@ -270,7 +272,10 @@ def children_of(value: Any, save_type: str = "checkpoint", **kwargs: Any) -> dic
 
 
 def no_automatic_dependency_tracking(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a method so that what it sets on its object is not tracked."""
+    """Decorate a method so that what it sets on its object is not tracked.
+
+    Source: tf.__internal__.tracking.no_automatic_dependency_tracking.
+    """
 
     @functools.wraps(method)
     def untracked(self: Any, *args: Any, **kwargs: Any) -> Any:

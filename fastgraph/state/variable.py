@@ -76,7 +76,7 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[Non
     """A context in which Variable(...) calls variable_creator(next_creator, **kwargs).
 
     The creator entered last is called first; `next_creator(**kwargs)` goes on to the one before it, or makes the
-    Variable.
+    Variable. Source: tf.variable_creator_scope.
     """
     extra = current_state().extra
     before = extra.get("variable_creators", ())
@@ -129,7 +129,7 @@ class _VariableType(ABCMeta):
     }
 )
 class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
-    """A tensor that can be assigned to.
+    """A tensor that can be assigned to. Source: tf.Variable.
 
     It lives as long as Python refers to it: graphs refer to it weakly.
 

@@ -35,7 +35,7 @@ def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: str | 
     """Note the graphs of the Functions that this thread calls from now on; with `profiler`, record when what runs.
 
     The recording's files are those of tf.profiler.experimental, below `profiler_outdir`; without that nothing is
-    recorded. In a Function, and where it is on already, it only warns.
+    recorded. In a Function, and where it is on already, it only warns. Source: tf.summary.trace_on.
     """
     extra = current_state().extra
     if _inside("enable trace"):
@@ -55,7 +55,7 @@ def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: str | 
 
 
 def trace_off() -> None:
-    """Forget the graphs and note no more; a recording is written."""
+    """Forget the graphs and note no more; a recording is written. Source: tf.summary.trace_off."""
     extra = current_state().extra
     extra.pop(GRAPHS, None)
     if extra.pop(_PROFILED, False):
@@ -67,7 +67,7 @@ def trace_export(name: str, step: TensorLike | None = None, profiler_outdir: str
     """Write the graphs noted since trace_on, under `name`, to the default writer, and stop.
 
     `profiler_outdir` changes nothing: it is trace_on's. In a Function it only warns. Raises ValueError before trace_on
-    or without a step.
+    or without a step. Source: tf.summary.trace_export.
     """
     extra = current_state().extra
     if _inside("export trace"):

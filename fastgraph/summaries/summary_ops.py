@@ -23,7 +23,10 @@ from fastgraph.summaries.writers import value_message, written
 
 @contextmanager
 def summary_scope(name: str | None, default_name: str = "summary", values: object = None) -> Iterator[tuple[str, str]]:
-    """A context for a summary of this name; gives its tag and the name scope."""
+    """A context for a summary of this name; gives its tag and the name scope.
+
+    Source: tf.summary.experimental.summary_scope.
+    """
     name = name or default_name
     tag = current_scope() + name
     with name_scope(re.sub(r"[^-_/.A-Za-z0-9]", "", name) or default_name) as scope:
@@ -47,7 +50,7 @@ def scalar(name: str, data: TensorLike, step: TensorLike | None = None, descript
     """Write a number for TensorBoard's scalars tab; return whether a writer is the default.
 
     In a Function it is written in every call, to the writer that is the default while tracing. `step` may be a tensor
-    or Variable. Raises ValueError without a step and for other ranks.
+    or Variable. Raises ValueError without a step and for other ranks. Source: tf.summary.scalar.
     """
     with summary_scope(name, "scalar_summary") as (tag, _):
         data = convert(data)
@@ -70,7 +73,7 @@ def histogram(
     """Write how the elements of a tensor are spread, for TensorBoard's histograms tab; return whether it was written.
 
     Each of `buckets` (30) rows is a bucket's begin, end and count. Raises ValueError without a step, TypeError for
-    buckets that are no int32.
+    buckets that are no int32. Source: tf.summary.histogram.
     """
 
     def inputs() -> list[Any]:
@@ -133,7 +136,7 @@ def image(
     """Write the first `max_outputs` of images t[k, h, w, 1 to 4], for TensorBoard's images tab; return whether it was.
 
     Floats are from 0 to 1, uint8 as they are, wider integers are scaled. Raises ValueError without a step and for other
-    ranks, InvalidArgumentError for other channels and pictures without pixels.
+    ranks, InvalidArgumentError for other channels and pictures without pixels. Source: tf.summary.image.
     """
 
     def inputs() -> list[Any]:
@@ -162,7 +165,7 @@ def audio(
     """Write the first `max_outputs` of sounds f32[k, n, channels] from -1 to 1, as WAV files for the audio tab.
 
     Returns whether they were written. Raises ValueError without a step, for other ranks and for an `encoding` that is
-    not "wav", TypeError or InvalidArgumentError for other dtypes.
+    not "wav", TypeError or InvalidArgumentError for other dtypes. Source: tf.summary.audio.
     """
     if encoding not in (None, "wav"):
         raise ValueError(f"Unknown encoding: {encoding!r}")
@@ -190,7 +193,7 @@ def audio(
 def text(name: str, data: TensorLike, step: TensorLike | None = None, description: str | None = None) -> Any:
     """Write strings t[*s], Markdown, for TensorBoard's text tab (a table up to rank 2); return whether they were.
 
-    Raises ValueError without a step, TypeError for other dtypes.
+    Raises ValueError without a step, TypeError for other dtypes. Source: tf.summary.text.
     """
     with summary_scope(name, "text_summary") as (tag, _):
         data = convert(data)

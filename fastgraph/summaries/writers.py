@@ -190,7 +190,7 @@ def create_file_writer(
 
     Events wait in no queue: `max_queue`, `flush_millis` and the others change nothing. Raises ValueError for None,
     TypeError for what is no path, and what the file system says: FailedPreconditionError where a file is in the way,
-    PermissionDeniedError, ResourceExhaustedError for a full disk.
+    PermissionDeniedError, ResourceExhaustedError for a full disk. Source: tf.summary.create_file_writer.
     """
     if logdir is None:
         raise ValueError("Argument `logdir` cannot be None")
@@ -206,12 +206,15 @@ def create_file_writer(
 
 
 def create_noop_writer() -> SummaryWriter:
-    """Return a writer that writes nothing."""
+    """Return a writer that writes nothing. Source: tf.summary.create_noop_writer."""
     return SummaryWriter()
 
 
 def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
-    """Do nothing: each event is in its file when it is written. Raises ValueError for what is no writer."""
+    """Do nothing: each event is in its file when it is written. Raises ValueError for what is no writer.
+
+    Source: tf.summary.flush.
+    """
     if writer is not None and not isinstance(writer, SummaryWriter):
         raise ValueError(f"Invalid argument to flush(): {writer!r}")
 
@@ -222,18 +225,24 @@ def default_writer() -> FileWriter | None:
 
 
 def set_step(step: TensorLike | None) -> None:
-    """Let `step`, an int, tensor or Variable, be that of this thread's summaries."""
+    """Let `step`, an int, tensor or Variable, be that of this thread's summaries.
+
+    Source: tf.summary.experimental.set_step.
+    """
     current_state().extra[_STEP] = step
 
 
 def get_step() -> Any:
-    """Return the step of this thread's summaries, or None."""
+    """Return the step of this thread's summaries, or None. Source: tf.summary.experimental.get_step."""
     return current_state().extra.get(_STEP)
 
 
 @contextmanager
 def record_if(condition: TensorLike | Callable[[], Any] | None) -> Iterator[None]:
-    """A context in which summaries are written only if `condition`, a bool or a function of nothing, is true."""
+    """A context in which summaries are written only if `condition`, a bool or a function of nothing, is true.
+
+    Source: tf.summary.record_if.
+    """
     extra = current_state().extra
     before = extra.get(_RECORDS)
     extra[_RECORDS] = condition
@@ -316,7 +325,7 @@ def write(
     """Write a tensor under a tag, with a SummaryMetadata that names the plugin which shows it; return whether it was.
 
     `tensor` may be a function of nothing, called if there is something to write; `metadata` a message or its bytes.
-    Raises ValueError without a step.
+    Raises ValueError without a step. Source: tf.summary.write.
     """
     described = metadata.SerializeToString() if hasattr(metadata, "SerializeToString") else metadata
 
@@ -334,6 +343,7 @@ def write_raw_pb(tensor: TensorLike, step: TensorLike | None = None, name: str |
     """Write Summaries that are bytes already: string[*s]; return whether they were.
 
     Raises ValueError without a step, InvalidArgumentError for other dtypes, DataLossError for what is no Summary.
+    Source: tf.summary.experimental.write_raw_pb.
     """
 
     def inputs() -> list[Any]:
@@ -360,7 +370,7 @@ def write_raw_pb(tensor: TensorLike, step: TensorLike | None = None, name: str |
 def graph(graph_data: Graph | Any) -> Any:
     """Write a graph, or a GraphDef, for TensorBoard's graph tab; return whether it was. -> bool[].
 
-    Raises ValueError inside of a Function, and for what is no graph.
+    Raises ValueError inside of a Function, and for what is no graph. Source: tf.summary.graph.
     """
     if current_trace() is not None:
         raise ValueError("graph() cannot be invoked inside a graph context.")

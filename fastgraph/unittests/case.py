@@ -184,6 +184,7 @@ class TestCase(_Base):  # type: ignore[misc]
 
     setUp sets the seeds of Python's, NumPy's and the ops' random numbers. Asserts within a Function are checked when it
     runs. There are no sessions: `session()` and its like give an object whose `run` gives the values of tensors.
+    Source: tf.test.TestCase.
 
     Examples:
         >>> class Doubling(tf.test.TestCase):

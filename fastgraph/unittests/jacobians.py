@@ -20,7 +20,7 @@ def compute_gradient(
     """Return the Jacobians of y = f(*x) for each argument by the tape, and those by differences of 2 * delta (1/512).
 
     Each is an array [elements of y, elements of the argument]. Raises ValueError if `x` is no list or tuple, or if an
-    empty result has a gradient.
+    empty result has a gradient. Source: tf.test.compute_gradient.
 
     Examples:
         >>> theoretical, numerical = tf.test.compute_gradient(tf.square, [[1.0, 2.0]])

@@ -24,7 +24,7 @@ classes: list[type[Benchmark]] = []
 
 @without({"time.perf_counter around calls of a tf.function": "run_op_benchmark"})
 class Benchmark:
-    """Base class of benchmarks; each subclass with methods named benchmark... is kept."""
+    """Base class of benchmarks; each subclass with methods named benchmark... is kept. Source: tf.test.Benchmark."""
 
     def __init__(self) -> None:
         self.reports: list[dict[str, Any]] = []
@@ -55,7 +55,7 @@ class Benchmark:
 
 
 def benchmark_config() -> None:
-    """Return None: there are no sessions to set up."""
+    """Return None: there are no sessions to set up. Source: tf.test.benchmark_config."""
 
 
 def run_benchmarks(pattern: str) -> None:
@@ -71,7 +71,7 @@ def run_benchmarks(pattern: str) -> None:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run the tests of the program's main module; with --benchmarks=PATTERN its benchmarks."""
+    """Run the tests of the program's main module; with --benchmarks=PATTERN its benchmarks. Source: tf.test.main."""
     words = sys.argv if argv is None else argv
     for word in words[1:]:
         if word.startswith(("--benchmarks=", "--benchmark_filter=")):
@@ -84,7 +84,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def assert_equal_graph_def(expected: Any, actual: Any) -> None:
-    """Check that two GraphDefs are equal. Raises AssertionError, TypeError."""
+    """Check that two GraphDefs are equal. Raises AssertionError, TypeError. Source: tf.test.assert_equal_graph_def."""
     for which, value in (("actual", actual), ("expected", expected)):
         if not hasattr(value, "node"):
             raise TypeError(f"Expected tf.GraphDef for {which}, got {type(value).__name__}")
@@ -96,7 +96,7 @@ def assert_equal_graph_def(expected: Any, actual: Any) -> None:
 
 
 def disable_with_predicate(pred: Callable[[], bool], skip_message: str) -> Callable[[Any], Any]:
-    """Decorator: a test that is skipped where `pred()` is true."""
+    """Decorator: a test that is skipped where `pred()` is true. Source: tf.test.disable_with_predicate."""
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
@@ -116,11 +116,11 @@ def with_eager_op_as_function(cls: Any = None, only_as_function: bool = False) -
 
 
 def sync_devices() -> None:
-    """Do nothing: eager ops have been computed when they return."""
+    """Do nothing: eager ops have been computed when they return. Source: tf.test.experimental.sync_devices."""
 
 
 def is_cpu_target_available(target: str) -> bool:
-    """Return whether there is a target "x86" or "aarch64"."""
+    """Return whether there is a target "x86" or "aarch64". Source: tf.test.is_cpu_target_available."""
     import platform  # its answers are asked for here alone
 
     known = {"x86": ("x86_64", "AMD64"), "aarch64": ("aarch64", "arm64")}

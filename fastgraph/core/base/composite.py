@@ -6,7 +6,7 @@ from __future__ import annotations
 class CompositeTensor:
     """The base of ragged and sparse tensors, of IndexedSlices, and of what else several tensors make up.
 
-    `_type_spec` says how it is taken apart and put together.
+    `_type_spec` says how it is taken apart and put together. Source: tf.__internal__.CompositeTensor.
     """
 
     __slots__ = ()

@@ -31,7 +31,7 @@ class DType:
 
     `name` is TensorFlow's name, `code` (also `as_datatype_enum`) its number in the enum DataType, `size` the bytes of
     one element (0 for string, resource and variant); `is_quantized`: whether elements are steps of a range that is kept
-    beside them.
+    beside them. Source: tf.dtypes.DType.
     """
 
     __slots__ = (

@@ -16,7 +16,7 @@ _NAME = "tensorflow"
 
 
 def get_logger() -> Logger:
-    """Return the logger that messages go to, which programs know by the name "tensorflow".
+    """Return the logger that messages go to, which programs know by the name "tensorflow". Source: tf.get_logger.
 
     It gets a handler of its own if neither it nor the root logger has one by then.
     """

@@ -113,7 +113,7 @@ def _children(kind: int, value: Any) -> Iterable[Any]:
 
 
 def is_nested(seq: object) -> bool:
-    """Return whether `seq` is a container rather than a leaf."""
+    """Return whether `seq` is a container rather than a leaf. Source: tf.nest.is_nested."""
     return _kind(type(seq)) != _LEAF
 
 
@@ -151,7 +151,7 @@ def _field_names(kind: int, cls: type[Any]) -> list[str]:
 
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
-    """Return the leaves of `structure` in order; a leaf alone gives a list of one.
+    """Return the leaves of `structure` in order; a leaf alone gives a list of one. Source: tf.nest.flatten.
 
     Args:
         structure: Lists, tuples, dicts (in the order of their keys), attrs classes, and leaves.
@@ -188,7 +188,7 @@ def _flatten_into(leaves: list[Any], value: Any, expand: bool) -> None:
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
-    """Return the values of `flat_sequence` in the form of `structure`.
+    """Return the values of `flat_sequence` in the form of `structure`. Source: tf.nest.pack_sequence_as.
 
     Args:
         structure: A structure, whose leaves are not looked at.
@@ -280,6 +280,8 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
         {'a': 11, 'b': [22, 33]}
         >>> tf.nest.map_structure(lambda x: x.shape, (tf.ones([2]), [tf.ones([3, 4])]))
         (TensorShape([2]), [TensorShape([3, 4])])
+
+    Source: tf.nest.map_structure.
     """
     check_types = kwargs.pop("check_types", True)
     expand = kwargs.pop("expand_composites", False)
@@ -301,7 +303,7 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
 def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False) -> None:
     """Raise ValueError if the two differ in nesting, TypeError if in the classes of their containers.
 
-    Dicts of any class may stand for each other.
+    Dicts of any class may stand for each other. Source: tf.nest.assert_same_structure.
     """
     try:
         _compare(nest1, nest2, check_types, expand_composites)

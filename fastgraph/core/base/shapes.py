@@ -59,7 +59,7 @@ def _as_dim(dim: Any) -> int | None:
 
 
 class Dimension:
-    """An extent as TensorFlow 1 has it, known or not: what `TensorShape.dims` lists.
+    """An extent as TensorFlow 1 has it, known or not: what `TensorShape.dims` lists. Source: tf.compat.v1.Dimension.
 
     It counts as its value; arithmetic with an unknown one is unknown, a comparison None.
     """
@@ -309,7 +309,7 @@ class Aval:
     }
 )
 class TensorShape:
-    """The shape of a tensor, wholly or partly known.
+    """The shape of a tensor, wholly or partly known. Source: tf.TensorShape.
 
     Indexing gives ints (or None), slicing TensorShapes.
 

@@ -44,7 +44,7 @@ def _ranks_only(part: Any) -> Any:
     }
 )
 class TypeSpec(CompositeSpec):
-    """Knowledge of a value (a tensor or a composite of tensors) before it exists.
+    """Knowledge of a value (a tensor or a composite of tensors) before it exists. Source: tf.TypeSpec.
 
     A composite value carries its spec as `_type_spec`; the spec takes it apart (`_to_components`) and puts it together
     (`_from_components`), with specs of the parts (`_component_specs`). This is how arguments, branches, loops and
@@ -251,7 +251,7 @@ def _own_spec(leaf: object) -> TypeSpec | None:
 
 @without({"tf.type_spec_from_value": "from_value", "most_specific_compatible_type": "most_specific_compatible_shape"})
 class NoneTensorSpec(TypeSpec):
-    """The spec of None where tensors are told by specs: it has no parts."""
+    """The spec of None where tensors are told by specs: it has no parts. Source: tf.NoneTensorSpec."""
 
     __slots__ = ()
 
@@ -297,7 +297,7 @@ class DenseSpec(TypeSpec):
 
 
 class TensorSpec(DenseSpec):
-    """Shape, dtype and name of a tensor that a Function takes or gives.
+    """Shape, dtype and name of a tensor that a Function takes or gives. Source: tf.TensorSpec.
 
     Args:
         shape: The extents; None for each that may be of any size, or for all: any shape.
@@ -391,7 +391,7 @@ class TensorSpec(DenseSpec):
 def type_spec_from_value(value: object) -> TypeSpec:
     """Return the spec of a tensor, a composite, an array or a Python value that converts to a tensor.
 
-    Raises TypeError for any other value.
+    Raises TypeError for any other value. Source: tf.type_spec_from_value.
     """
     spec = getattr(value, "_type_spec", None)
     if isinstance(spec, TypeSpec):

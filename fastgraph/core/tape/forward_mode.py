@@ -28,7 +28,7 @@ class ForwardAccumulator(ForwardRecorder):
     Accumulators may be nested, and mixed with tapes: a tape inside one gives Hessian-vector products.
     Custom gradients count here as in reverse: their derivative is the transpose of what they state.
     Raises ValueError for other structures, dtypes or shapes, and for a primal given twice; TypeError for what is
-    neither Tensor nor Variable.
+    neither Tensor nor Variable. Source: tf.autodiff.ForwardAccumulator.
     """
 
     def __init__(self, primals: Any, tangents: Any) -> None:

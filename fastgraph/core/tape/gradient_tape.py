@@ -39,7 +39,7 @@ Unconnected = UnconnectedGradients | str
 
 
 class GradientTape(Tape):
-    """Records ops for automatic differentiation.
+    """Records ops for automatic differentiation. Source: tf.GradientTape.
 
     Ops are recorded while the context lasts, if one of their inputs is followed: trainable Variables are, tensors are
     after `watch`, and so is what was computed from them. Each thread records on its own tapes.
@@ -215,6 +215,8 @@ class GradientTape(Tape):
             array([[2., 1.],
                    [2., 0.],
                    [0., 1.]], dtype=float32)>
+
+        Source: tf.GradientTape.jacobian.
         """
         self._prepare("jacobian")
         target = _single(target, "jacobian", "target")
@@ -270,6 +272,8 @@ class GradientTape(Tape):
             ...     y = tf.reduce_sum(x ** 2, axis=1, keepdims=True)
             >>> tape.batch_jacobian(y, x)[:, 0].numpy().tolist()
             [[2.0, 4.0], [6.0, 8.0], [10.0, 12.0]]
+
+        Source: tf.GradientTape.batch_jacobian.
         """
         self._prepare("batch_jacobian")
         target, source = _single(target, "batch_jacobian", "target"), _single(source, "batch_jacobian", "source")

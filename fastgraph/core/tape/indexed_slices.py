@@ -24,7 +24,7 @@ from fastgraph.core.tensor import EagerTensor, Tensor, as_array, bind, convert, 
 class IndexedSlices(CompositeTensor):
     """dense[indices[i], ...] = the sum of values[j, ...] over all j with that index; all other rows are zero.
 
-    It is what the gradient of `tf.gather` is.
+    It is what the gradient of `tf.gather` is. Source: tf.IndexedSlices.
 
     Args:
         values: t[n, *s].
@@ -135,7 +135,7 @@ class IndexedSlices(CompositeTensor):
 
 
 class IndexedSlicesSpec(TypeSpec):
-    """The spec of an IndexedSlices."""
+    """The spec of an IndexedSlices. Source: tf.IndexedSlicesSpec."""
 
     __slots__ = ("_dense_shape_dtype", "_indices_dtype", "_indices_shape", "_shape", "_values_dtype")
 

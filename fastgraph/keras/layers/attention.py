@@ -138,7 +138,7 @@ _EQUATION = rf"{_ENDS}([a-zA-Z]+){_ENDS},([a-zA-Z]+)->{_ENDS}([a-zA-Z]+){_ENDS}"
 
 
 class EinsumDense(Layer):
-    """activation(einsum(equation, x, kernel) + bias).
+    """activation(einsum(equation, x, kernel) + bias). Source: tf.keras.layers.EinsumDense.
 
     equation: "ab,bc->ac", or with "..." at either end of the inputs and of the result. output_shape: without the
     batch's axis, None where the inputs say it. bias_axes: the result's axes that the bias has; None: there is none.

@@ -85,7 +85,7 @@ _NOTHING: dict[str, tuple[Any, ...]] = {
 class Layer(Arguments, Module):
     """The base of layers: state the weights in `build(input_shape)`, the function in `call(inputs, ...)`.
 
-    A call builds the layer if need be, and hands `training` on to the layers inside.
+    A call builds the layer if need be, and hands `training` on to the layers inside. Source: tf.keras.layers.Layer.
 
     Args:
         trainable: Whether its weights are.
@@ -312,7 +312,7 @@ class Layer(Arguments, Module):
     ) -> Variable:  # fmt: skip
         """Return a new weight of the layer. Floating ones begin as glorot_uniform, others as zeros.
 
-        Raises ValueError for a dtype without a default initializer.
+        Raises ValueError for a dtype without a default initializer. Source: tf.keras.layers.Layer.add_weight.
         """
         for unknown in set(kwargs) - {"collections", "experimental_autocast", "caching_device", "getter", "layout"}:
             raise TypeError("Unknown keyword argument:", unknown)

@@ -77,7 +77,7 @@ class CategoryEncoding(_Encoding):
     """Rows that are 1, or the count, at the numbers given, 0 elsewhere. i[b, n] -> f[b, num_tokens].
 
     output_mode: "multi_hot", "one_hot" (i[*s] or [*s, 1]) or "count". Raises InvalidArgumentError for a number that is
-    none of `num_tokens`.
+    none of `num_tokens`. Source: tf.keras.layers.CategoryEncoding.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class TextVectorization(Layer):
     standardize: "lower_and_strip_punctuation", "lower", "strip_punctuation", None or a function of strings.
     split: "whitespace", "character", None or a function that makes rows. ngrams: up to how many words together, or
     which numbers of them. output_mode: "int", "multi_hot" or "count". output_sequence_length: n. ragged: rows
-    as long as they are. Words: `vocabulary`, or learnt by `adapt(data)`.
+    as long as they are. Words: `vocabulary`, or learnt by `adapt(data)`. Source: tf.keras.layers.TextVectorization.
     """
 
     def __init__(

@@ -148,7 +148,7 @@ class _Convolution(Layer):
 
 
 class Conv1D(_Convolution):
-    """activation(convolution + bias) along one axis. f[n, w, c] -> f[n, w', filters].
+    """activation(convolution + bias) along one axis. f[n, w, c] -> f[n, w', filters]. Source: tf.keras.layers.Conv1D.
 
     Weights: kernel [window, c / groups, filters], bias [filters]. padding: "valid", "same", or "causal".
     """
@@ -159,7 +159,7 @@ class Conv1D(_Convolution):
 class Conv2D(_Convolution):
     """activation(convolution + bias) over images. f[n, h, w, c] -> f[n, h', w', filters].
 
-    Weights: kernel [*window, c / groups, filters], bias [filters].
+    Weights: kernel [*window, c / groups, filters], bias [filters]. Source: tf.keras.layers.Conv2D.
 
     Args:
         filters: How many channels come out of it.
@@ -193,7 +193,7 @@ class Conv2D(_Convolution):
 class Conv3D(_Convolution):
     """activation(convolution + bias) over volumes. f[n, d, h, w, c] -> f[n, d', h', w', filters].
 
-    Weights: kernel [*window, c / groups, filters], bias [filters].
+    Weights: kernel [*window, c / groups, filters], bias [filters]. Source: tf.keras.layers.Conv3D.
     """
 
     RANK = 3
@@ -264,7 +264,7 @@ class _Transposed(_Convolution):
 
 
 class Conv1DTranspose(_Transposed):
-    """The gradient of Conv1D as a layer. f[n, w, c] -> f[n, w', filters].
+    """The gradient of Conv1D as a layer. f[n, w, c] -> f[n, w', filters]. Source: tf.keras.layers.Conv1DTranspose.
 
     Weights: kernel [window, filters, c], bias [filters].
     """
@@ -275,12 +275,12 @@ class Conv1DTranspose(_Transposed):
 class Conv2DTranspose(_Transposed):
     """The gradient of a convolution as a layer: it makes images larger. f[n, h, w, c] -> f[n, h', w', filters].
 
-    Weights: kernel [*window, filters, c], bias [filters].
+    Weights: kernel [*window, filters, c], bias [filters]. Source: tf.keras.layers.Conv2DTranspose.
     """
 
 
 class Conv3DTranspose(_Transposed):
-    """The gradient of Conv3D as a layer. f[n, d, h, w, c] -> f[n, d', h', w', filters].
+    """The gradient of Conv3D as a layer. f[n, d, h, w, c] -> f[n, d', h', w', filters]. Source: tf.keras.layers.
 
     Weights: kernel [*window, filters, c], bias [filters].
     """
@@ -291,7 +291,7 @@ class Conv3DTranspose(_Transposed):
 class DepthwiseConv2D(_Convolution):
     """Each channel convolved with filters of its own. f[n, h, w, c] -> f[n, h', w', c * depth_multiplier].
 
-    Weights: depthwise_kernel [*window, c, depth_multiplier], bias.
+    Weights: depthwise_kernel [*window, c, depth_multiplier], bias. Source: tf.keras.layers.DepthwiseConv2D.
     """
 
     def __init__(
@@ -333,7 +333,7 @@ class SeparableConv2D(_Convolution):
     """A depthwise convolution, then one with a window of 1x1. f[n, h, w, c] -> f[n, h', w', filters].
 
     Weights: depthwise_kernel [*window, c, depth_multiplier], pointwise_kernel [1, 1, c * depth_multiplier, filters],
-    bias [filters].
+    bias [filters]. Source: tf.keras.layers.SeparableConv2D.
     """
 
     def __init__(
@@ -387,7 +387,7 @@ class SeparableConv2D(_Convolution):
 class DepthwiseConv1D(DepthwiseConv2D):
     """Each channel convolved with filters of its own along one axis. f[n, w, c] -> f[n, w', c * depth_multiplier].
 
-    Weights: depthwise_kernel [window, c, depth_multiplier], bias.
+    Weights: depthwise_kernel [window, c, depth_multiplier], bias. Source: tf.keras.layers.DepthwiseConv1D.
     """
 
     RANK = 1
@@ -397,6 +397,7 @@ class SeparableConv1D(SeparableConv2D):
     """A depthwise convolution along one axis, then one with a window of 1. f[n, w, c] -> f[n, w', filters].
 
     Weights: depthwise_kernel [window, c, depth_multiplier], pointwise_kernel [1, c * depth_multiplier, filters], bias.
+    Source: tf.keras.layers.SeparableConv1D.
     """
 
     RANK = 1

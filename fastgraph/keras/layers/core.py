@@ -41,7 +41,7 @@ from fastgraph.ops.reduction import reduce_any, reduce_logsumexp
 
 
 class Dense(Layer):
-    """activation(x @ kernel + bias). f[*s, n] -> f[*s, units].
+    """activation(x @ kernel + bias). f[*s, n] -> f[*s, units]. Source: tf.keras.layers.Dense.
 
     Weights: kernel [n, units], bias [units].
 
@@ -110,7 +110,7 @@ class Dense(Layer):
 
 
 class Embedding(Layer):
-    """The rows of a table that the inputs name. i[*s] -> f[*s, output_dim].
+    """The rows of a table that the inputs name. i[*s] -> f[*s, output_dim]. Source: tf.keras.layers.Embedding.
 
     Weight: embeddings [input_dim, output_dim]. mask_zero: zeros in the inputs are steps that are none, and
     left out by layers after it. Raises InvalidArgumentError for a number that is no row.
@@ -151,7 +151,10 @@ class Embedding(Layer):
 
 
 class Masking(Layer):
-    """Steps whose features are all `mask_value` are none: 0, left out by layers after it. f[n, t, *s] -> the same."""
+    """Steps whose features are all `mask_value` are none: 0, and left out by layers after it. f[n, t, *s] -> the same.
+
+    Source: tf.keras.layers.Masking.
+    """
 
     def __init__(self, mask_value: float = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -170,7 +173,7 @@ class Masking(Layer):
 
 
 class Flatten(Layer):
-    """All axes after the first as one. f[n, *s] -> f[n, m], f[n] -> f[n, 1].
+    """All axes after the first as one. f[n, *s] -> f[n, m], f[n] -> f[n, 1]. Source: tf.keras.layers.Flatten.
 
     Args:
         data_format: "channels_last" (None); "channels_first": the channels, axis 1, change fastest.
@@ -204,7 +207,7 @@ class Flatten(Layer):
 class Reshape(Layer):
     """The inputs with the axes after the first as `target_shape`; one of its lengths may be -1.
 
-    f[n, *s] -> f[n, *target_shape].
+    f[n, *s] -> f[n, *target_shape]. Source: tf.keras.layers.Reshape.
     """
 
     def __init__(self, target_shape: Sequence[int], **kwargs: Any) -> None:
@@ -229,7 +232,7 @@ class Reshape(Layer):
 
 
 class Activation(Layer):
-    """A function of each element, by name or as it is. f[*s] -> f[*s]."""
+    """A function of each element, by name or as it is. f[*s] -> f[*s]. Source: tf.keras.layers.Activation."""
 
     def __init__(self, activation: ActivationLike, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -244,7 +247,7 @@ class Activation(Layer):
 class ReLU(Layer):
     """max(x, 0), or with the bounds and slope of tf.keras.activations.relu. f[*s] -> f[*s].
 
-    Raises ValueError for negative arguments.
+    Raises ValueError for negative arguments. Source: tf.keras.layers.ReLU.
     """
 
     def __init__(
@@ -263,7 +266,7 @@ class ReLU(Layer):
 
 
 class LeakyReLU(Layer):
-    """x where it is positive, alpha * x elsewhere. f[*s] -> f[*s]."""
+    """x where it is positive, alpha * x elsewhere. f[*s] -> f[*s]. Source: tf.keras.layers.LeakyReLU."""
 
     def __init__(self, alpha: float = 0.3, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -281,7 +284,10 @@ class LeakyReLU(Layer):
 
 
 class Softmax(Layer):
-    """Probabilities along `axis`, or over the places of several axes together. f[*s] -> f[*s]."""
+    """Probabilities along `axis`, or over the places of several axes together. f[*s] -> f[*s].
+
+    Source: tf.keras.layers.Softmax.
+    """
 
     def __init__(self, axis: int | Sequence[int] = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -335,7 +341,7 @@ class Dropout(Layer):
 
 
 class Lambda(Layer):
-    """A function of the inputs, as a layer. Variables that it uses are not trained.
+    """A function of the inputs, as a layer. Variables that it uses are not trained. Source: tf.keras.layers.Lambda.
 
     `function` takes the inputs, then `arguments` by name, and `mask` and `training` if it has such parameters.
     """
@@ -420,7 +426,7 @@ OPERATION.append(TFOpLambda)
 
 
 class InputLayer(Layer):
-    """The head of a model: the shape of what it is given."""
+    """The head of a model: the shape of what it is given. Source: tf.keras.layers.InputLayer."""
 
     def __init__(
         self, input_shape: ShapeLike = None, batch_size: int | None = None, dtype: DTypeLike | None = None, name:
@@ -455,7 +461,7 @@ def Input(
     """Return a symbolic tensor: what a model is given. `shape` is without the batch's axis.
 
     Layers called on it give symbolic tensors as well; tf.keras.Model(inputs, outputs) is the model between them. As the
-    first item of a Sequential model it says what that is given.
+    first item of a Sequential model it says what that is given. Source: tf.keras.Input.
 
     Args:
         shape: The extents without the batch's.

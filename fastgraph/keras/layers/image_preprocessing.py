@@ -30,7 +30,7 @@ from fastgraph.ops.random_ops import uniform
 def smart_resize(x: TensorLike, size: Sequence[int], interpolation: str = "bilinear") -> Tensor | Any:
     """Return images of another size, cut first so that nothing is distorted. [*b, h, w, c] -> f32[*b, *size, c].
 
-    Raises ValueError for another rank than 3 or 4.
+    Raises ValueError for another rank than 3 or 4. Source: tf.keras.preprocessing.image.smart_resize.
     """
     if len(size) != 2:
         raise ValueError(f"Expected `size` to be a tuple of 2 integers, but got: {size}.")
@@ -63,7 +63,7 @@ def _cut(images: Tensor, top: Any, left: Any, height: Any, width: Any) -> Any:
 
 
 class Resizing(Layer):
-    """Images of another size. [*b, h, w, c] -> f[*b, height, width, c].
+    """Images of another size. [*b, h, w, c] -> f[*b, height, width, c]. Source: tf.keras.layers.Resizing.
 
     interpolation: a method of tf.image.resize. crop_to_aspect_ratio: they are cut first, so that nothing is distorted.
     """
@@ -162,7 +162,7 @@ class _Transformed(_Random):
 
 
 class RandomRotation(_Transformed):
-    """Images turned in training by shares of a whole turn drawn from the factor."""
+    """Images turned in training by shares of a whole turn drawn from the factor. Source: tf.keras.layers."""
 
     def __init__(
         self, factor: Any, fill_mode: str = "reflect", interpolation: str = "bilinear", seed: int | None = None,
@@ -180,7 +180,10 @@ class RandomRotation(_Transformed):
 
 
 class RandomZoom(_Transformed):
-    """Images seen from nearer (negative factors) or farther in training. width_factor None: as the height."""
+    """Images seen from nearer (negative factors) or farther in training. width_factor None: as the height.
+
+    Source: tf.keras.layers.RandomZoom.
+    """
 
     def __init__(
         self, height_factor: Any, width_factor: Any = None, fill_mode: str = "reflect",

@@ -18,7 +18,7 @@ from fastgraph.core.tensor import Tensor
     {"InputSpec(...) of the same arguments": "from_config", "the attributes (shape, ndim, dtype, axes)": "get_config"}
 )
 class InputSpec:
-    """Rank, shape and dtype that a layer's input must have.
+    """Rank, shape and dtype that a layer's input must have. Source: tf.keras.layers.InputSpec.
 
     axes: {axis: length}. `shape` may have None where any length will do.
     """

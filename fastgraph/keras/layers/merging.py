@@ -41,7 +41,7 @@ class _Merge(Layer):
 
 
 class Concatenate(_Merge):
-    """The inputs one after another along `axis`."""
+    """The inputs one after another along `axis`. Source: tf.keras.layers.Concatenate."""
 
     def __init__(self, axis: int = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -66,7 +66,7 @@ class Concatenate(_Merge):
 
 
 class Add(_Merge):
-    """The sum of the inputs."""
+    """The sum of the inputs. Source: tf.keras.layers.Add."""
 
     def call(self, inputs: Sequence[Tensor]) -> Any:
         """Return the sum."""
@@ -84,7 +84,7 @@ class Subtract(_Merge):
 
 
 class Multiply(_Merge):
-    """The product of the inputs."""
+    """The product of the inputs. Source: tf.keras.layers.Multiply."""
 
     def call(self, inputs: Sequence[Tensor]) -> Any:
         """Return the product."""
@@ -92,7 +92,7 @@ class Multiply(_Merge):
 
 
 class Average(_Merge):
-    """The mean of the inputs."""
+    """The mean of the inputs. Source: tf.keras.layers.Average."""
 
     def call(self, inputs: Sequence[Tensor]) -> Any:
         """Return the mean."""
@@ -100,7 +100,7 @@ class Average(_Merge):
 
 
 class Maximum(_Merge):
-    """The greatest of the inputs, element by element."""
+    """The greatest of the inputs, element by element. Source: tf.keras.layers.Maximum."""
 
     def call(self, inputs: Sequence[Tensor]) -> Any:
         """Return the greatest."""
@@ -108,7 +108,7 @@ class Maximum(_Merge):
 
 
 class Minimum(_Merge):
-    """The least of the inputs, element by element."""
+    """The least of the inputs, element by element. Source: tf.keras.layers.Minimum."""
 
     def call(self, inputs: Sequence[Tensor]) -> Any:
         """Return the least."""
@@ -119,7 +119,7 @@ class Dot(_Merge):
     """Products of two inputs summed along one axis of each, batch by batch. f[b, *s, k], f[b, *t, k] -> f[b, *s, *t].
 
     axes: an axis of both, or one of each. normalize: vectors along them are made of length 1: cosines. Raises
-    ValueError for lengths that differ.
+    ValueError for lengths that differ. Source: tf.keras.layers.Dot.
     """
 
     def __init__(self, axes: int | Sequence[int], normalize: bool = False, **kwargs: Any) -> None:

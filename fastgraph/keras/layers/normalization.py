@@ -168,7 +168,10 @@ class BatchNormalization(_Normalization):
 
 
 class SyncBatchNormalization(BatchNormalization):
-    """BatchNormalization by the batches of all replicas together. f[*s] -> f[*s]."""
+    """BatchNormalization by the batches of all replicas together. f[*s] -> f[*s].
+
+    Source: tf.keras.layers.experimental.SyncBatchNormalization.
+    """
 
     def __init__(
         self, axis: Sizes = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True, scale: bool = True,

@@ -40,13 +40,13 @@ class _Pooling(Layer):
 
 
 class MaxPooling1D(_Pooling):
-    """The greatest of each window. f[n, w, c] -> f[n, w', c]."""
+    """The greatest of each window. f[n, w, c] -> f[n, w', c]. Source: tf.keras.layers.MaxPooling1D."""
 
     RANK = 1
 
 
 class MaxPooling2D(_Pooling):
-    """The greatest of each window. f[n, h, w, c] -> f[n, h', w', c].
+    """The greatest of each window. f[n, h, w, c] -> f[n, h', w', c]. Source: tf.keras.layers.MaxPooling2D.
 
     Args:
         pool_size: The window's extents, an int or two.
@@ -68,13 +68,13 @@ class MaxPooling2D(_Pooling):
 
 
 class MaxPooling3D(_Pooling):
-    """The greatest of each window. f[n, d, h, w, c] -> f[n, d', h', w', c]."""
+    """The greatest of each window. f[n, d, h, w, c] -> f[n, d', h', w', c]. Source: tf.keras.layers.MaxPooling3D."""
 
     RANK = 3
 
 
 class AveragePooling1D(_Pooling):
-    """The mean of each window. f[n, w, c] -> f[n, w', c]."""
+    """The mean of each window. f[n, w, c] -> f[n, w', c]. Source: tf.keras.layers.AveragePooling1D."""
 
     RANK, KIND = 1, "AVG"
 
@@ -82,14 +82,14 @@ class AveragePooling1D(_Pooling):
 class AveragePooling2D(_Pooling):
     """The mean of each window, of what of it is inside. f[n, h, w, c] -> f[n, h', w', c].
 
-    strides: `pool_size` if not given.
+    strides: `pool_size` if not given. Source: tf.keras.layers.AveragePooling2D.
     """
 
     KIND = "AVG"
 
 
 class AveragePooling3D(_Pooling):
-    """The mean of each window. f[n, d, h, w, c] -> f[n, d', h', w', c]."""
+    """The mean of each window. f[n, d, h, w, c] -> f[n, d', h', w', c]. Source: tf.keras.layers.AveragePooling3D."""
 
     RANK, KIND = 3, "AVG"
 
@@ -124,7 +124,7 @@ class _GlobalMax(_GlobalPooling):
 
 
 class GlobalAveragePooling1D(_GlobalAverage):
-    """The mean over all steps, or those of a mask. f[n, w, c] -> f[n, c]."""
+    """The mean over all steps, or those of a mask. f[n, w, c] -> f[n, c]. Source: tf.keras.layers."""
 
     RANK = 1
 
@@ -146,26 +146,26 @@ class GlobalAveragePooling1D(_GlobalAverage):
 
 
 class GlobalAveragePooling2D(_GlobalAverage):
-    """The mean over all pixels. f[n, h, w, c] -> f[n, c]."""
+    """The mean over all pixels. f[n, h, w, c] -> f[n, c]. Source: tf.keras.layers.GlobalAveragePooling2D."""
 
 
 class GlobalAveragePooling3D(_GlobalAverage):
-    """The mean over all positions. f[n, d, h, w, c] -> f[n, c]."""
+    """The mean over all positions. f[n, d, h, w, c] -> f[n, c]. Source: tf.keras.layers.GlobalAveragePooling3D."""
 
     RANK = 3
 
 
 class GlobalMaxPooling1D(_GlobalMax):
-    """The greatest of all steps. f[n, w, c] -> f[n, c]."""
+    """The greatest of all steps. f[n, w, c] -> f[n, c]. Source: tf.keras.layers.GlobalMaxPooling1D."""
 
     RANK = 1
 
 
 class GlobalMaxPooling2D(_GlobalMax):
-    """The greatest of all pixels. f[n, h, w, c] -> f[n, c]."""
+    """The greatest of all pixels. f[n, h, w, c] -> f[n, c]. Source: tf.keras.layers.GlobalMaxPooling2D."""
 
 
 class GlobalMaxPooling3D(_GlobalMax):
-    """The greatest of all positions. f[n, d, h, w, c] -> f[n, c]."""
+    """The greatest of all positions. f[n, d, h, w, c] -> f[n, c]. Source: tf.keras.layers.GlobalMaxPooling3D."""
 
     RANK = 3

@@ -34,7 +34,7 @@ from fastgraph.ops.runtime_assertions import Assert
 
 
 class Rescaling(Layer):
-    """inputs * scale + offset. f[*s] -> f[*s]."""
+    """inputs * scale + offset. f[*s] -> f[*s]. Source: tf.keras.layers.Rescaling."""
 
     def __init__(self, scale: TensorLike, offset: TensorLike = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -56,7 +56,7 @@ class Normalization(Layer):
     """(inputs - mean) / sqrt(variance), each place of the axes kept with its own. f[*s] -> f[*s].
 
     mean, variance: numbers, or learnt by `adapt(data)`. axis: the axes that are kept (-1; None: none). invert: the way
-    back.
+    back. Source: tf.keras.layers.Normalization.
 
     Examples:
         >>> layer = tf.keras.layers.Normalization(axis=None)
@@ -176,6 +176,7 @@ class StringLookup(Layer):
     vocabulary: a list, or a file with a string a line; without one `adapt(data)` learns it, the most frequent first.
     num_oov_indices: how many numbers, after the mask's, are for strings that are not in it (1; 0 raises for them).
     mask_token: the string that is 0. output_mode: "int", "one_hot", "multi_hot" or "count", of the last axis, float32.
+    Source: tf.keras.layers.StringLookup.
 
     Examples:
         >>> tf.keras.layers.StringLookup(vocabulary=["a", "b"])(["b", "a", "z"]).numpy()

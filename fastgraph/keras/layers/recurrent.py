@@ -47,7 +47,7 @@ class StackedRNNCells(Layer):
     """Cells one on top of the other, as one cell: each takes the output of the one below.
 
     state_size and the states are tuples with those of each cell, from the bottom up. f[b, n], (states of the first,
-    ...) -> f[b, units of the last], states.
+    ...) -> f[b, units of the last], states. Source: tf.keras.layers.StackedRNNCells.
     """
 
     def __init__(self, cells: Sequence[Any], **kwargs: Any) -> None:
@@ -140,7 +140,7 @@ class RNN(Layer):
     result. unroll: the steps are written out, which is quicker for few. A mask, b[b, t], leaves steps out: there the
     states and the output stay (`zero_output_for_mask`: the output is 0). cell: a layer with `state_size` whose call is
     `call(inputs, states)`, or several, one on top of the other. stateful: a call begins with the states that the one
-    before ended with, until `reset_states`; the number of rows must be known then.
+    before ended with, until `reset_states`; the number of rows must be known then. Source: tf.keras.layers.RNN.
     """
 
     def __init__(
@@ -406,7 +406,7 @@ class _Recurrent(RNN):
 class SimpleRNN(_Recurrent):
     """Output is activation(x @ kernel + output before @ recurrent_kernel + bias). f[b, t, n] -> f[b, units].
 
-    Arguments: those of SimpleRNNCell and of RNN.
+    Arguments: those of SimpleRNNCell and of RNN. Source: tf.keras.layers.SimpleRNN.
     """
 
     CELL = SimpleRNNCell
@@ -415,7 +415,7 @@ class SimpleRNN(_Recurrent):
 class LSTM(_Recurrent):
     """Long short-term memory. f[b, t, n] -> f[b, units], or with `return_sequences` f[b, t, units].
 
-    Arguments: those of LSTMCell and of RNN. With `return_state` h and c follow.
+    Arguments: those of LSTMCell and of RNN. With `return_state` h and c follow. Source: tf.keras.layers.LSTM.
 
     Examples:
         >>> tf.keras.layers.LSTM(4)(np.zeros((2, 5, 3), "float32")).shape
@@ -428,7 +428,7 @@ class LSTM(_Recurrent):
 class GRU(_Recurrent):
     """Gated recurrent unit. f[b, t, n] -> f[b, units], or with `return_sequences` f[b, t, units].
 
-    Arguments: those of GRUCell and of RNN.
+    Arguments: those of GRUCell and of RNN. Source: tf.keras.layers.GRU.
     """
 
     CELL = GRUCell
@@ -446,7 +446,7 @@ _MERGES: dict[str, Any] = {
 class Bidirectional(Layer):
     """A recurrent layer forwards, a copy of it backwards, and their outputs joined as `merge_mode` says.
 
-    merge_mode: "concat", "sum", "mul", "ave", or None for a list of both.
+    merge_mode: "concat", "sum", "mul", "ave", or None for a list of both. Source: tf.keras.layers.Bidirectional.
     """
 
     def __init__(

@@ -117,7 +117,7 @@ class Cell(Layer):
 
 
 class SimpleRNNCell(Cell):
-    """activation(x @ kernel + h @ recurrent_kernel + bias)."""
+    """activation(x @ kernel + h @ recurrent_kernel + bias). Source: tf.keras.layers.SimpleRNNCell."""
 
     def step(self, projected: Tensor, states: Sequence[Any]) -> tuple[Any, list[Any]]:
         """Return the output of a step and the states after it."""

@@ -46,7 +46,7 @@ class _Noise(Layer):
 
 
 class GaussianNoise(_Noise):
-    """Inputs plus normal numbers of deviation `stddev` in training. f[*s] -> f[*s]."""
+    """Inputs plus normal numbers of deviation `stddev` in training. f[*s] -> f[*s]. Source: tf.keras.layers."""
 
     def __init__(self, stddev: float, seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(stddev, seed, **kwargs)
@@ -70,7 +70,7 @@ class GaussianDropout(_Noise):
 
 
 class SpatialDropout2D(Dropout):
-    """Dropout of whole channels of images. f[b, h, w, c] -> f[b, h, w, c]."""
+    """Dropout of whole channels of images. f[b, h, w, c] -> f[b, h, w, c]. Source: tf.keras.layers."""
 
     RANK = 2
 
@@ -86,13 +86,13 @@ class SpatialDropout2D(Dropout):
 
 
 class SpatialDropout1D(SpatialDropout2D):
-    """Dropout of whole channels. f[b, t, c] -> f[b, t, c]."""
+    """Dropout of whole channels. f[b, t, c] -> f[b, t, c]. Source: tf.keras.layers.SpatialDropout1D."""
 
     RANK = 1
 
 
 class SpatialDropout3D(SpatialDropout2D):
-    """Dropout of whole channels of volumes. f[b, d, h, w, c] -> the same."""
+    """Dropout of whole channels of volumes. f[b, d, h, w, c] -> the same. Source: tf.keras.layers."""
 
     RANK = 3
 
@@ -127,7 +127,7 @@ class PReLU(Layer):
 
 
 class ELU(Layer):
-    """x where it is positive, alpha * (exp(x) - 1) elsewhere. f[*s] -> f[*s]."""
+    """x where it is positive, alpha * (exp(x) - 1) elsewhere. f[*s] -> f[*s]. Source: tf.keras.layers.ELU."""
 
     def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -19,7 +19,7 @@ from fastgraph.ops.tiling import repeat
 
 
 class Identity(Layer):
-    """The inputs as they are."""
+    """The inputs as they are. Source: tf.keras.layers.Identity."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -31,7 +31,7 @@ class Identity(Layer):
 
 
 class Permute(Layer):
-    """The axes after the first in another order, counted from 1. f[b, *s] -> f[b, *t].
+    """The axes after the first in another order, counted from 1. f[b, *s] -> f[b, *t]. Source: tf.keras.layers.Permute.
 
     Raises ValueError for axes that are no order of 1, 2, ...
     """
@@ -52,7 +52,7 @@ class Permute(Layer):
 
 
 class RepeatVector(Layer):
-    """Each vector `n` times, one after another. f[b, m] -> f[b, n, m]."""
+    """Each vector `n` times, one after another. f[b, m] -> f[b, n, m]. Source: tf.keras.layers.RepeatVector."""
 
     def __init__(self, n: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -86,7 +86,7 @@ class _Spatial(Layer):
 class UpSampling2D(_Spatial):
     """Images `size` times as high and wide. f[b, h, w, c] -> f[b, h * size, w * size, c].
 
-    interpolation: "nearest" or another method of tf.image.resize.
+    interpolation: "nearest" or another method of tf.image.resize. Source: tf.keras.layers.UpSampling2D.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class UpSampling2D(_Spatial):
 
 
 class UpSampling1D(UpSampling2D):
-    """Each step `size` times, one after another. f[b, t, c] -> f[b, t * size, c]."""
+    """Each step `size` times, one after another. f[b, t, c] -> f[b, t * size, c]. Source: tf.keras.layers."""
 
     RANK = 1
 
@@ -136,7 +136,7 @@ def _pairs(value: Any, rank: int, name: str) -> Any:
 class ZeroPadding2D(_Spatial):
     """Zeros around images: `padding` on all sides, (rows, columns) or ((top, bottom), (left, right)).
 
-    f[b, h, w, c] -> f[b, h', w', c].
+    f[b, h, w, c] -> f[b, h', w', c]. Source: tf.keras.layers.ZeroPadding2D.
     """
 
     def __init__(self, padding: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
@@ -151,7 +151,7 @@ class ZeroPadding2D(_Spatial):
 
 
 class ZeroPadding1D(ZeroPadding2D):
-    """Zeros before and after the steps. f[b, t, c] -> f[b, t', c]."""
+    """Zeros before and after the steps. f[b, t, c] -> f[b, t', c]. Source: tf.keras.layers.ZeroPadding1D."""
 
     RANK = 1
 
@@ -159,7 +159,7 @@ class ZeroPadding1D(ZeroPadding2D):
 class Cropping2D(_Spatial):
     """Images without `cropping` pixels at each side, (rows, columns) or ((top, bottom), (left, right)).
 
-    f[b, h, w, c] -> f[b, h', w', c]. Raises ValueError where nothing is left.
+    f[b, h, w, c] -> f[b, h', w', c]. Raises ValueError where nothing is left. Source: tf.keras.layers.Cropping2D.
     """
 
     def __init__(self, cropping: Any = 0, data_format: str | None = None, **kwargs: Any) -> None:
@@ -181,7 +181,7 @@ class Cropping2D(_Spatial):
 
 
 class Cropping1D(Cropping2D):
-    """The steps without some at the beginning and the end. f[b, t, c] -> f[b, t', c]."""
+    """The steps without some at the beginning and the end. f[b, t, c] -> f[b, t', c]. Source: tf.keras.layers."""
 
     RANK = 1
 

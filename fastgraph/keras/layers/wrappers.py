@@ -16,7 +16,7 @@ from fastgraph.ops.reduction import reduce_any
 
 
 class Wrapper(Layer):
-    """The base of layers around another one, `layer`. Raises ValueError for what is none."""
+    """The base of layers around another one, `layer`. Raises ValueError for what is none. Source: tf.keras.layers."""
 
     def __init__(self, layer: Layer, **kwargs: Any) -> None:
         if not isinstance(layer, Layer):
@@ -46,7 +46,7 @@ class Wrapper(Layer):
 
 
 class TimeDistributed(Wrapper):
-    """A layer applied to each step. f[b, t, *s] -> f[b, t, *r].
+    """A layer applied to each step. f[b, t, *s] -> f[b, t, *r]. Source: tf.keras.layers.TimeDistributed.
 
     The steps of all examples are one batch of the layer inside.
     """

@@ -71,7 +71,7 @@ class _CurrentRate(Trackable):
     }
 )
 class Optimizer(Arguments, Trackable):
-    """The base of optimizers: clipping, weight decay, the count of steps.
+    """The base of optimizers: clipping, weight decay, the count of steps. Source: tf.keras.optimizers.Optimizer.
 
     A subclass states `build`, which makes the Variables it keeps, and `update_step`, and sets `_learning_rate` to what
     `_build_learning_rate` makes of a number, or of a function of the step (an int64 tensor) that gives one.

@@ -20,7 +20,7 @@ from fastgraph.state.variable import Variable
 
 
 class SGD(Optimizer):
-    """Gradient descent, with momentum if asked.
+    """Gradient descent, with momentum if asked. Source: tf.keras.optimizers.SGD.
 
     w -= rate * g; with momentum: v = momentum * v - rate * g, then w += v, or with `nesterov`
     w += momentum * v - rate * g.

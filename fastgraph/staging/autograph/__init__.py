@@ -76,7 +76,10 @@ def _may_print(function: types.FunctionType) -> bool:
 
 
 def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
-    """Return `func`, marked so that AutoGraph leaves it as it is."""
+    """Return `func`, marked so that AutoGraph leaves it as it is.
+
+    Source: tf.autograph.experimental.do_not_convert.
+    """
     if func is None:
         return do_not_convert
     if isinstance(func, types.FunctionType):
@@ -392,7 +395,7 @@ def to_code(entity: object, recursive: bool = True, experimental_optional_featur
     """Return the source of what AutoGraph makes of `entity`, a function or a Function.
 
     It says whether what the function calls is converted too, as `recursive` asks. Raises ConversionError for what is no
-    Python function, or has no source.
+    Python function, or has no source. Source: tf.autograph.to_code.
     """
     return str(get_converter().code(python_function(entity), recursive))
 

@@ -20,7 +20,7 @@ def to_graph(
 
     What it calls is converted too, unless `recursive` is False. The features are a Feature or several; they have an
     effect where the result is called. Raises TypeError for other features, ConversionError for what is no Python
-    function, or has no source.
+    function, or has no source. Source: tf.autograph.to_graph.
     """
     converter = autograph.get_converter()
     with parsing:
@@ -42,7 +42,8 @@ def to_graph(
 def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
     """Set how much AutoGraph tells in the log "tensorflow", and on standard output if `alsologtostdout`.
 
-    0 is nothing but warnings, 1 the functions that are converted, 3 their code as well.
+    0 is nothing but warnings, 1 the functions that are converted, 3 their code as well. Source:
+    tf.autograph.set_verbosity.
     """
     autograph.set_observer(_observer(int(level), alsologtostdout))
 
@@ -64,5 +65,5 @@ def _observer(level: int, to_stdout: bool) -> Callable[[types.FunctionType], Non
 
 
 def trace(*args: object) -> None:
-    """Print `args` when the function is traced, not when its graph runs."""
+    """Print `args` when the function is traced, not when its graph runs. Source: tf.autograph.trace."""
     print(*args)

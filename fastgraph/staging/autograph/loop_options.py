@@ -24,6 +24,7 @@ class Feature(enum.Enum):
     """Parts of AutoGraph that are optional in TensorFlow; here all but BUILTIN_FUNCTIONS are always on.
 
     With BUILTIN_FUNCTIONS (or ALL) print(...) writes tensors at every run of a graph; without, while it is traced.
+    Source: tf.autograph.experimental.Feature.
     """
 
     ALL = "ALL"
@@ -120,7 +121,8 @@ def set_loop_options(
 
     `maximum_iterations` is the most iterations it runs; `shape_invariants` is a list of pairs (variable, shape), the
     shapes with None where a dimension may change. The others change no result here. Raises ValueError for a value that
-    is no variable of the loop, or a shape that its first value does not fit.
+    is no variable of the loop, or a shape that its first value does not fit. Source:
+    tf.autograph.experimental.set_loop_options.
     """
     stack = _stack()
     if stack and stack[-1] is not None:

@@ -14,7 +14,7 @@ from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 
 
 class FunctionType(inspect.Signature):
-    """A signature whose annotations are specs of tensors and Literals."""
+    """A signature whose annotations are specs of tensors and Literals. Source: tf.types.experimental.FunctionType."""
 
     captures: Mapping[int, TypeSpec] = {}
 

@@ -13,7 +13,7 @@ from fastgraph.core.tensor import Tensor, class_has
 
 
 class TraceType(abc.ABC):
-    """The type of an argument, as a trace knows it.
+    """The type of an argument, as a trace knows it. Source: tf.types.experimental.TraceType.
 
     A trace that was made for one serves arguments whose types are equal to it, or subtypes of it.
     """
@@ -55,7 +55,7 @@ class TraceType(abc.ABC):
 
 @runtime_checkable
 class SupportsTracingProtocol(Protocol):
-    """An object with a TraceType of its own."""
+    """An object with a TraceType of its own. Source: tf.types.experimental.SupportsTracingProtocol."""
 
     def __tf_tracing_type__(self, context: object) -> TraceType:
         """Return its type."""
