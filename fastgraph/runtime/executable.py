@@ -1,7 +1,8 @@
 """Executable: a traced graph with the whole compiler behind it, and the choice of what runs a call.
 
 Rule: no first call waits for a compiler unless it is told to, a later one only where it ends sooner so. Until the
-kernels are there the graph is interpreted; the tier changes as a whole, between two calls.
+kernels are there the graph is interpreted; the tier changes as a whole, between two calls. Loops change first, each by
+itself, between two of its runs.
 """
 
 from __future__ import annotations
