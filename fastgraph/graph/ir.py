@@ -18,6 +18,7 @@ from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval, compatible
 from fastgraph.core.op_errors import MAX_RANK, rank_too_large
 from fastgraph.core.primitive import Primitive
+from fastgraph.core.registry import get
 from fastgraph.core.tensor import EagerTensor
 
 if TYPE_CHECKING:
@@ -422,6 +423,25 @@ def copy_node(node: Node, into: Graph, mapping: dict[Value, Value]) -> Node:
     into.nodes.append(new)
     mapping.update(zip(node.outputs, new.outputs, strict=True))
     return new
+
+
+def alone(node: Node, taken: Sequence[int]) -> Graph:
+    """Return a graph of one node and of the constants that it takes; its operands of the numbers `taken` are inputs."""
+    graph = Graph(node.name)
+    mapping: dict[Value, Value] = {}
+    operands: list[Value] = []
+    for i, value in enumerate(node.inputs):
+        if i in taken:
+            aval = value.aval.without_value()
+            attrs = {"dtype": aval.dtype, "shape": aval.shape, "name": "operand"}
+            operands.append(graph.add(get("placeholder"), (), attrs, avals=(aval,), name="operand").outputs[0])
+            graph.inputs.append(operands[-1])
+        else:
+            operands.append(mapping.get(value) or copy_node(value.node, graph, mapping).outputs[value.index])
+    avals = tuple([value.aval for value in node.outputs])
+    own = graph.add(node.op, tuple(operands), node.attrs, avals=avals, name=node.name, source=node.source)
+    graph.outputs = [*own.outputs]
+    return graph
 
 
 def splice(graph: Graph, into: Graph, arguments: Sequence[Value], *, prefix: str = "") -> list[Value]:

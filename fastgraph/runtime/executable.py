@@ -1,7 +1,8 @@
 """Executable: a traced graph with the whole compiler behind it, and the choice of what runs a call.
 
 Rule: no first call waits for a compiler unless it is told to, a later one only where it ends sooner so. Until the
-kernels are there the graph is interpreted; the tier changes as a whole, between two calls.
+kernels are there the graph is interpreted; the tier changes as a whole, between two calls. Loops change first, each by
+itself, between two of its runs.
 """
 
 from __future__ import annotations
@@ -37,10 +38,9 @@ from fastgraph.core.base.locks import Lock, importing
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.devices import is_gpu
 from fastgraph.core.native.buffer import Cell
-from fastgraph.core.registry import get
 from fastgraph.errors import OpError
 from fastgraph.graph.interpreter import interpret, interpret_unless
-from fastgraph.graph.ir import Graph, Node, Value, copy_node
+from fastgraph.graph.ir import Graph, Node, Value, alone
 from fastgraph.graph.passes import optimize
 from fastgraph.runtime import deferred_compilation
 from fastgraph.runtime.executor import Plan
@@ -173,25 +173,6 @@ class _Loop:
         return cls(shapes if able else None, taken)
 
 
-def _alone(node: Node, taken: Sequence[int]) -> Graph:
-    """A graph of one node and of the constants that it takes: its other operands are inputs."""
-    graph = Graph(node.name)
-    mapping: dict[Value, Value] = {}
-    operands: list[Value] = []
-    for i, value in enumerate(node.inputs):
-        if i in taken:
-            aval = value.aval.without_value()
-            attrs = {"dtype": aval.dtype, "shape": aval.shape, "name": "operand"}
-            operands.append(graph.add(get("placeholder"), (), attrs, avals=(aval,), name="operand").outputs[0])
-            graph.inputs.append(operands[-1])
-        else:
-            operands.append(mapping.get(value) or copy_node(value.node, graph, mapping).outputs[value.index])
-    avals = tuple([value.aval for value in node.outputs])
-    alone = graph.add(node.op, tuple(operands), node.attrs, avals=avals, name=node.name, source=node.source)
-    graph.outputs = [*alone.outputs]
-    return graph
-
-
 class Executable:
     """Runs one traced graph on its parameters: inputs, then captures (Cells where resources stand)."""
 
@@ -291,7 +272,7 @@ class Executable:
             n = sum(len(node.attrs[part]) for part in ("cond_graph", "body_graph"))
             if CALLS_AHEAD * loop.worked < MAKING_S * (n + FIXED_NODES) or n > len(self.graph.nodes):
                 continue
-            part = Executable(_alone(node, loop.taken), f"{self.name}/{node.name}")
+            part = Executable(alone(node, loop.taken), f"{self.name}/{node.name}")
             part._optimised = part.traced
             for shapes in dict.fromkeys(part._witnesses(loop.shapes)):
                 version = part._latest = part._versions[shapes] = _Version(shapes)
