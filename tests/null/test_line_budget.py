@@ -45,7 +45,10 @@ BUDGET: tuple[tuple[int, str], ...] = (
         173_540,
         "saved datasets and checkpoints after faults: specs of runs, what is removed, zlib; passes over validation",
     ),
-    (173_670, "layers that layers hold in lists, in files of weights; files and configs of Keras 2 read; libpng's greys"),
+    (
+        173_670,
+        "layers that layers hold in lists, in files of weights; files and configs of Keras 2 read; libpng's greys",
+    ),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
