@@ -164,9 +164,9 @@ def _write(name: str, text: str) -> None:
 
 
 def _optimizer_group(model: Any) -> tuple[str, list[Any]]:
-    optimizer = getattr(model, "optimizer", None)
-    known = optimizer is not None and optimizer._index_dict
-    return "/optimizer/vars", list(optimizer.variables) if known else []
+    optimizer: Any = getattr(model, "optimizer", None)
+    known = list(optimizer.variables) if optimizer is not None and optimizer._index_dict else []
+    return "/optimizer/vars", known
 
 
 def load_model(
