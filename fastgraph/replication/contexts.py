@@ -119,9 +119,12 @@ class ReplicaContext:
         options: CommunicationOptions for processes, instead of those of the strategy.
         """
         op = way(reduce_op)
-        if self.num_replicas_in_sync == 1:
+        alone = self.num_replicas_in_sync == 1
+        if alone and options is replicas.GRADIENTS:
             return value
         flat = flat_tensors(value)
+        if alone:
+            return nesting.pack_sequence_as(value, flat)
 
         def together(*tensors: Any) -> tuple[Any, ...]:
             if self.thread is not None and self.thread.is_nested():

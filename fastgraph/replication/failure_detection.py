@@ -394,25 +394,25 @@ def _witness(person: Person, size: int) -> int | None:
     return pipe
 
 
-#: Ends $0 when, twice in a row, fewer than $3 of the processes that $1 has started live; $2: how many there are in all.
+#: Ends $0 when, twice in a row, fewer of the processes live that $1 has started than there were, by variables of MPICH.
 _BEFORE = r"""
 late=0
-while sleep 1 && [ -d /proc/$0 ]; do
+while sleep 1 && [ -d /proc/$0 ] && [ "$PMI_SIZE" ] && [ "$MPI_LOCALNRANKS" ]; do
     alive=" " n=0
     for child in $(cat /proc/$1/task/$1/children); do
         stat=$(cat /proc/$child/stat 2>/dev/null) && stat=${stat##*) } || continue
         case $stat in [ZX]*) continue ;; esac
         alive="$alive$(tr '\0' '\n' </proc/$child/environ | sed -n 's/^PMI_RANK=//p') " n=$((n + 1))
     done
-    [ $n -lt $3 ] && late=$((late + 1)) || late=0
+    [ $n -lt $MPI_LOCALNRANKS ] && late=$((late + 1)) || late=0
     [ $late -lt 2 ] && continue
     gone= i=0
-    while [ $i -lt $2 ]; do
+    while [ $i -lt $PMI_SIZE ]; do
         case "$alive" in *" $i "*) ;; *) gone="$gone $i" ;; esac
         i=$((i + 1))
     done
-    [ $2 = $3 ] || gone=" here"
-    echo "Process$gone of $2 has ended before MPI had begun in all: an error of its own is above, or it was killed." >&2
+    [ $PMI_SIZE = $MPI_LOCALNRANKS ] || gone=" here"
+    echo "Process$gone of $PMI_SIZE has ended before MPI had begun in all: its error is above, or it was killed." >&2
     kill -9 $0 && exit
 done"""
 
@@ -420,15 +420,11 @@ done"""
 @contextlib.contextmanager
 def beginning() -> Iterator[None]:
     """While MPI begins, end this process where MPICH's mpiexec has started one that has ended: MPI waits for it."""
-    parent, watcher = os.getppid(), None
-    try:
-        with open(f"/proc/{parent}/comm", encoding="utf-8") as file:
-            if file.read() == "hydra_pmi_proxy\n":
-                sizes = os.environ["PMI_SIZE"], os.environ["MPI_LOCALNRANKS"]
-                command = ["/bin/sh", "-c", _BEFORE, str(os.getpid()), str(parent), *sizes]
-                watcher = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    except (OSError, KeyError):
-        pass
+    watcher, parent = None, str(os.getppid())
+    with contextlib.suppress(OSError), open(f"/proc/{parent}/comm", encoding="utf-8") as file:
+        if file.read() == "hydra_pmi_proxy\n":
+            command = ["/bin/sh", "-c", _BEFORE, str(os.getpid()), parent]
+            watcher = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
         yield
     finally:

@@ -731,3 +731,9 @@ def test_a_wrapper_of_a_mirrored_variable_is_each_replica_s_copy(strategy: Any) 
         wrapped = type("Both", kind, {})(v)
         assert len(wrapped._copies) == 2, kind
         assert strategy.run(lambda wrapped=wrapped: wrapped.__fg_cell__ is wrapped._here.__fg_cell__)
+
+
+def test_sums_over_one_replica_are_tensors() -> None:
+    one = fg.distribute.get_replica_context()
+    found = one.all_reduce("SUM", {"a": 1.0, "b": [fg.constant([2])]})
+    assert fg.is_tensor(found["a"]) and float(found["a"].numpy()) == 1.0 and found["b"][0].numpy().tolist() == [2]

@@ -37,7 +37,8 @@ def killed(folder: Path, chance: random.Random, size: int = 2) -> list[str]:
         os.kill(pid, signal.SIGKILL)
     ended = finish(process)
     lines, errors = [*lines, *ended.stdout.splitlines()], ended.stderr
-    if ended.returncode == 0:  # it had ended before
+    done = any(line.startswith("total") for line in lines) and "Error" not in errors
+    if ended.returncode == 0 or done:  # it had ended before, or all but a shell that stays
         return killed(folder.with_name(f"{folder.name}-again"), chance, size)
     took = RUNNING.now() - at
     wrong = [f"{took:.1f} s until the end"] if took > SECONDS else []
