@@ -477,7 +477,7 @@ def image_extract_glimpse(
     uniform_noise: bool = True, name: str | None = None,
 ) -> Any:  # fmt: skip
     """Return a window of each image, whose middle is at the offset, as TensorFlow 1 counts it."""
-    x, window, at = tf.convert_to_tensor(input), tf.cast(size, tf.float32), tf.convert_to_tensor(offsets)
+    x, window, at = tf.cast(input, tf.float32), tf.cast(size, tf.float32), tf.cast(offsets, tf.float32)
     extents = tf.cast(tf.shape(x)[1:3], tf.float32)
     at = at * extents if normalized else at
     at = at / 2.0 + extents / 2.0 if centered else at
