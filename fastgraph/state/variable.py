@@ -267,6 +267,7 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
     # Properties.
 
     name = ReadOnly[str]("_name", 'The name, ending in ":0".')
+    _in_graph_mode = False  # Keras 2 asks for it: none belongs to a graph
 
     @property
     def _shared_name(self) -> str:

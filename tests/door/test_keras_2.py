@@ -85,6 +85,10 @@ def test_tracked_containers_show_what_was_given() -> None:
     assert fg.nest.map_structure(lambda v: v.numpy(), shown) == [1.0, 2.0, 3.0]
 
 
+def test_variables_belong_to_no_graph() -> None:
+    assert not fg.Variable(1.0)._in_graph_mode
+
+
 def test_classes_in_tracked_containers_have_no_weights() -> None:
     parts = containers.sticky_attribute_assignment(fg.Module(), "parts", {"kind": fg.Variable, "v": fg.Variable(1.0)})
     several = containers.sticky_attribute_assignment(fg.Module(), "parts", [fg.Variable, containers.TrackedDict, parts])
