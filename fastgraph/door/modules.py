@@ -189,7 +189,7 @@ def lookup(path: str, name: str) -> Any:
     if (
         dotted in internal_names.MODULES
         or dotted in v1_names.MODULES
-        or dotted in ("keras", "compat", "python.keras", *_OF_KERAS)
+        or dotted in ("keras", "compat", "compat.v1.keras", "python.keras", *_OF_KERAS)
     ):
         return (
             importlib.import_module(f"tensorflow.{dotted}")

@@ -323,12 +323,11 @@ def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = Non
 
 def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
     """Return the quotient, of integers the rounded one, as Python 2 had it."""
-    a, b = x, y
-    if not isinstance(x, tf.RaggedTensor) and not isinstance(y, tf.RaggedTensor):
-        a = tf.convert_to_tensor(x)
-        b = tf.convert_to_tensor(y, a.dtype)
-    number = a.dtype if hasattr(a, "dtype") else b.dtype
-    return tf.math.floordiv(a, b, name=name) if number.is_integer else tf.divide(a, b, name=name)
+    ragged = isinstance(x, tf.RaggedTensor) or isinstance(y, tf.RaggedTensor)
+    a: Any = x if ragged else tf.convert_to_tensor(x)
+    b: Any = y if ragged else tf.convert_to_tensor(y, a.dtype)
+    integers = (a if hasattr(a, "dtype") else b).dtype.is_integer
+    return tf.math.floordiv(a, b, name=name) if integers else tf.divide(a, b, name=name)
 
 
 def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Any:
@@ -347,8 +346,9 @@ def where(
     condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
 ) -> Any:
     """Return tf.where; a vector for tensors of more axes chooses rows. ValueError if one of x and y is given."""
-    if x is None or y is None or any(isinstance(each, tf.RaggedTensor) for each in (condition, x, y)):
-        return tf.where(condition, x, y, name=name)
+    ragged = [isinstance(each, tf.RaggedTensor) for each in (condition, x, y)]
+    if x is None or y is None or any(ragged):
+        return tf.ragged.map_flat_values(where, condition, x, y) if all(ragged) else tf.where(condition, x, y, name)
     chosen, a, b = tf.convert_to_tensor(condition), tf.convert_to_tensor(x), tf.convert_to_tensor(y)
     a.shape.assert_is_compatible_with(b.shape)
     if chosen.shape.rank == 1 and (a.shape.rank or 0) > 1:
@@ -477,7 +477,7 @@ def image_extract_glimpse(
     uniform_noise: bool = True, name: str | None = None,
 ) -> Any:  # fmt: skip
     """Return a window of each image, whose middle is at the offset, as TensorFlow 1 counts it."""
-    x, window, at = tf.convert_to_tensor(input), tf.cast(size, tf.float32), tf.convert_to_tensor(offsets)
+    x, window, at = tf.cast(input, tf.float32), tf.cast(size, tf.float32), tf.cast(offsets, tf.float32)
     extents = tf.cast(tf.shape(x)[1:3], tf.float32)
     at = at * extents if normalized else at
     at = at / 2.0 + extents / 2.0 if centered else at

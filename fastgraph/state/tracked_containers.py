@@ -27,8 +27,7 @@ class TrackableDataStructure(Trackable):
     @property
     def _values(self) -> list[Any]:
         """The parts, but for classes, which have no weights yet."""
-        parts: Any = self
-        return [each for each in parts if not isinstance(each, type)]
+        return [each for each in self if not isinstance(each, type)]  # type: ignore[attr-defined]
 
     @property
     def _layers(self) -> list[Any]:

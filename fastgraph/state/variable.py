@@ -267,6 +267,8 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
     # Properties.
 
     name = ReadOnly[str]("_name", 'The name, ending in ":0".')
+    _in_graph_mode = False  # Keras 2 asks for it: none belongs to a graph
+    _handle_name = property(lambda self: self._name, lambda self, name: setattr(self, "_name", name))  # that it sets
 
     @property
     def _shared_name(self) -> str:

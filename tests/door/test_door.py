@@ -494,6 +494,20 @@ def test_keras_is_the_small_one_where_none_is_installed(monkeypatch: pytest.Monk
     assert modules.keras_root() == "keras._tf_keras.keras"
 
 
+def test_the_keras_of_compat_v1_is_the_one_that_is_installed(tmp_path: Path) -> None:
+    for version in ("_v1", "_v2"):
+        package = tmp_path / "tf_keras" / "api" / version
+        package.mkdir(parents=True)
+        (package / "keras.py").write_text(f"which = {version!r}\n")
+    (tmp_path / "script.py").write_text(
+        "import tensorflow as tf, tensorflow.compat.v1 as v1\n"
+        "print(tf.compat.v1.keras.which, v1.keras.which, tf.keras.which, v1.keras is tf.compat.v1.keras)\n"
+    )
+    command = [sys.executable, "-m", "fastgraph", "run", str(tmp_path / "script.py")]
+    done = subprocess.run(command, capture_output=True, text=True, env={**environment(), "TF_USE_LEGACY_KERAS": "1"})
+    assert done.stdout == "_v1 _v1 _v2 True\n", done.stderr
+
+
 def test_summaries_are_written_where_record_if_says(tmp_path: Path) -> None:
     with fg.summary.create_file_writer(tmp_path).as_default(step=3):
         assert fg.summary.should_record_summaries().numpy()

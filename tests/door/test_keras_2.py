@@ -85,6 +85,13 @@ def test_tracked_containers_show_what_was_given() -> None:
     assert fg.nest.map_structure(lambda v: v.numpy(), shown) == [1.0, 2.0, 3.0]
 
 
+def test_variables_belong_to_no_graph_and_are_renamed_by_their_handles() -> None:
+    variable = fg.Variable(1.0)
+    assert not variable._in_graph_mode and variable._handle_name == "Variable:0"
+    variable._handle_name = "dense/kernel:0"
+    assert variable.name == "dense/kernel:0"
+
+
 def test_classes_in_tracked_containers_have_no_weights() -> None:
     parts = containers.sticky_attribute_assignment(fg.Module(), "parts", {"kind": fg.Variable, "v": fg.Variable(1.0)})
     several = containers.sticky_attribute_assignment(fg.Module(), "parts", [fg.Variable, containers.TrackedDict, parts])
