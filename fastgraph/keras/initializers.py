@@ -259,6 +259,10 @@ class NormalDraws(AsOps, RandomNormal):
     """Normal with `mean` and `stddev`, by the draws of tf.random.normal. Source: tf.random_normal_initializer."""
 
 
+for _own in (ConstantOfAnyType, UniformDraws, NormalDraws):
+    _own.__name__ = _own.__bases__[-1].__name__  # in configs, of which Keras 2 makes its own initializers
+
+
 class VarianceScaling(_Random):
     """Variance scale / n, where n is by `mode` the count of inputs, of outputs, or their mean. Glorot 2010, He 2015.
 

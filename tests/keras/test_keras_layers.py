@@ -559,3 +559,19 @@ def test_checkpoints_keep_the_counts_of_lookups_that_learn_their_words(tmp_path:
     assert kept(layer) == [f"o/token_counts/.ATTRIBUTES/table-{part}" for part in ("keys", "values")]
     assert len(kept(layers.TextVectorization())) == 2
     assert kept(layers.StringLookup(vocabulary=["a"])) == kept(layers.TextVectorization(vocabulary=["a"])) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "known_as"),
+    [
+        ("constant_initializer", "Constant"),
+        ("random_normal_initializer", "RandomNormal"),
+        ("random_uniform_initializer", "RandomUniform"),
+    ],
+)
+def test_initializers_of_core_stand_in_configs_by_the_names_that_keras_has(name: str, known_as: str) -> None:
+    given = getattr(fg, name)(0.5)
+    config = fg.keras.layers.Dense(2, kernel_initializer=given).get_config()
+    assert config["kernel_initializer"]["class_name"] == known_as
+    again = fg.keras.layers.Dense.from_config(config).kernel_initializer
+    assert again.get_config() == given.get_config()
