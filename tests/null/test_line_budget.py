@@ -42,7 +42,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
         "saved datasets and checkpoints after faults: specs of runs, what is removed, zlib; passes over validation",
     ),
     (
-        173_860,
+        173_870,
         "extents of ragged rows known ahead of a run; loops compiled before their graphs; weights of layers in lists; "
         "processes that end before MPI begins",
     ),
