@@ -20,7 +20,8 @@ from tests.api.test_process_faults import KILLED, RUNNING, SAYS, SECONDS, check,
 
 def killed(folder: Path, chance: random.Random, size: int = 2) -> list[str]:
     """Kill one of the processes at any moment of its run; return what is wrong with what follows."""
-    process = start("none", folder, staying=chance.random() < 0.5, size=size)
+    staying = chance.random() < 0.5
+    process = start("none", folder, staying=staying, size=size)
     assert process.stdout is not None
     victim, last, lines, pid = chance.randrange(size), chance.randrange(7), [], 0
     far = False
@@ -37,8 +38,8 @@ def killed(folder: Path, chance: random.Random, size: int = 2) -> list[str]:
         os.kill(pid, signal.SIGKILL)
     ended = finish(process)
     lines, errors = [*lines, *ended.stdout.splitlines()], ended.stderr
-    done = any(line.startswith("total") for line in lines) and "Error" not in errors
-    if ended.returncode == 0 or done:  # it had ended before, or all but a shell that stays
+    done = staying and any(line.startswith("total") for line in lines) and "Error" not in errors
+    if ended.returncode == 0 or done:  # it had ended before, or all but the shell that stays
         return killed(folder.with_name(f"{folder.name}-again"), chance, size)
     took = RUNNING.now() - at
     wrong = [f"{took:.1f} s until the end"] if took > SECONDS else []
