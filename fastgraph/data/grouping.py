@@ -110,13 +110,14 @@ class Interleave(OfFunction):
         if not hasattr(self.inner, "element_spec"):
             raise TypeError(f"The `map_func` argument must return a `Dataset` object. Got {self.inner}.")
         self.spec = self.inner.element_spec
+        self.parallel = parallel
         self.name = "_ParallelInterleaveDataset" if parallel else "_InterleaveDataset"
 
     def elements(self, run: Run) -> Iterator[Element]:
         return _Interleaved(self, run)
 
     def cardinality(self) -> int:
-        return UNKNOWN
+        return INFINITE if self.parallel and self.source.cardinality() == INFINITE else UNKNOWN  # as TensorFlow says
 
 
 class _Interleaved(Iterator[Element]):
