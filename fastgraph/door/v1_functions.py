@@ -348,7 +348,12 @@ def where(
     """Return tf.where; a vector for tensors of more axes chooses rows. ValueError if one of x and y is given."""
     ragged = [isinstance(each, tf.RaggedTensor) for each in (condition, x, y)]
     if x is None or y is None or any(ragged):
-        return tf.ragged.map_flat_values(where, condition, x, y) if all(ragged) else tf.where(condition, x, y, name)
+        if all(ragged):
+            return tf.ragged.map_flat_values(where, condition, x, y)
+        if ragged == [False, True, True] and tf.convert_to_tensor(condition).shape.rank == 1:  # which rows
+            rows = tf.range(tf.shape(condition)[0])
+            return tf.gather(tf.concat([x, y], 0), tf.where(condition, rows, rows + tf.shape(rows)[0]))
+        return tf.where(condition, x, y, name)
     chosen, a, b = tf.convert_to_tensor(condition), tf.convert_to_tensor(x), tf.convert_to_tensor(y)
     a.shape.assert_is_compatible_with(b.shape)
     if chosen.shape.rank == 1 and (a.shape.rank or 0) > 1:

@@ -141,8 +141,13 @@ class _Version:
 
     def __post_init__(self) -> None:
         self.made = threading.Event()
-        self.wanted = threading.Event()  # somebody waits for it, or calls the graph again
+        self.wanted = threading.Event()  # see `want`
         self.process = os.getpid()
+
+    def want(self) -> None:
+        """Say that somebody waits for it, or calls the graph again."""
+        if not self.wanted.is_set():  # each `set` takes a lock, which what a handler of a signal raises may leave taken
+            self.wanted.set()
 
     @property
     def ready(self) -> bool:
@@ -277,7 +282,7 @@ class Executable:
             for shapes in dict.fromkeys(part._witnesses(loop.shapes)):
                 version = part._latest = part._versions[shapes] = _Version(shapes)
                 with deferred:
-                    part._try_to_make(version)
+                    part._try_to_make(version, tell=False)  # the whole graph may compile all the same
                 if version.error is None:
                     loop.part = part
                     break
@@ -300,7 +305,7 @@ class Executable:
         version = self._latest
         if version is None or store().is_empty():
             return False
-        version.wanted.set()
+        version.want()
         begun, used = time.monotonic(), time.process_time()
         while not version.made.wait(0.02):
             if time.process_time() - used > WORK_S or time.monotonic() - begun > LONGEST_S:
@@ -376,7 +381,7 @@ class Executable:
             handles = (version.handles or {}).values()
             return any(not h.ready for h in handles) and all(h.error is None for h in handles)
         if self._has_run and self._pays():
-            version.wanted.set()
+            version.want()
         return version.process == os.getpid()
 
     def _planned(self, avals: Sequence[Aval]) -> Plan | None:
@@ -423,7 +428,7 @@ class Executable:
                     _begun.append(begun)
                     threading.Thread(target=_make_later, args=begun, name="fastgraph-build", daemon=True).start()
             elif wait or (self._has_run and self._pays()):
-                version.wanted.set()
+                version.want()
             self._versions.move_to_end(witness)
             self._let_go()
             self._latest = version
@@ -460,7 +465,7 @@ class Executable:
                 if key is not None:
                     program_store.keep(key, version.program)
 
-    def _try_to_make(self, version: _Version, program: Program | None = None) -> None:
+    def _try_to_make(self, version: _Version, program: Program | None = None, tell: bool = True) -> None:
         try:
             if program is None:
                 kernel_service.expect()
@@ -485,7 +490,9 @@ class Executable:
             kernel_service.miss(error)
         except Exception as error:
             version.error = error
-            warnings.warn(f"{self.name} runs uncompiled: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
+            if tell:
+                text = f"{self.name} runs uncompiled: {type(error).__name__}: {error}"
+                warnings.warn(text, RuntimeWarning, stacklevel=2)
         finally:
             version.made.set()
 
@@ -531,7 +538,7 @@ class Executable:
             shapes = tuple([tuple([2 if n is None else n for n in s or ()]) for s in noted])
             self._version(witness_shapes(self.graph, shapes), wait=True)
         assert self._latest is not None
-        self._latest.wanted.set()
+        self._latest.want()
         self._latest.made.wait()
         return self._latest
 
@@ -630,7 +637,7 @@ def wait_for_all(timeout: float) -> bool:
     for _, version in list(_begun):
         if version.process != os.getpid():
             continue
-        version.wanted.set()
+        version.want()
         if not version.made.wait(max(0.0, end - time.monotonic())):
             return False
     return kernel_service.wait_for_all(end - time.monotonic())
@@ -654,7 +661,7 @@ def _hand_on(end: float) -> None:
     if deferred_compilation.hand_over([partial(_made, e, v.shapes) for e, v in left]):
         return
     for executable, version in left:
-        version.wanted.set()
+        version.want()
         version.made.wait(max(0.0, end + min(executable._spent, PATIENCE_S) - time.monotonic()))
 
 

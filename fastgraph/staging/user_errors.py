@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from fastgraph.core import op_errors
+from fastgraph.core.base import gc_pause
 from fastgraph.core.tensor import current_trace
 from fastgraph.errors import OpError
 from fastgraph.graph.source_lines import boundaries, is_block, user_line
@@ -136,15 +137,19 @@ def _user_entries(traceback: types.TracebackType | None) -> list[tuple[types.Tra
 def with_user_frames(call: _Callable) -> _Callable:
     """Return `call` with tracebacks that show the user's frames only, where no Function around it does that.
 
+    The collector's rest is as before the call even where a handler of a signal has raised on the way out of it.
     Source: tf.debugging.enable_traceback_filtering, disable_traceback_filtering.
     """
 
     @functools.wraps(call)
     def called(*args: object, **kwargs: object) -> Any:
+        depth = gc_pause.depth()
         try:
             return call(*args, **kwargs)
-        except Exception as error:
-            if not op_errors.TRACEBACKS and current_trace() is None:
+        except BaseException as error:
+            if gc_pause.depth() != depth:
+                gc_pause.go_to(depth)
+            if isinstance(error, Exception) and not op_errors.TRACEBACKS and current_trace() is None:
                 _filter(error)
             raise  # adds no frame of its own
 
@@ -163,6 +168,7 @@ def _filter(error: BaseException) -> None:
         kept = _user_entries(each.__traceback__)
         traceback = None
         for entry, _ in reversed(kept):
-            traceback = types.TracebackType(traceback, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+            # A handler of a signal may raise at an instruction that belongs to no line.
+            traceback = types.TracebackType(traceback, entry.tb_frame, entry.tb_lasti, entry.tb_lineno or 0)
         if each is error or traceback is not None:
             each.__traceback__ = traceback

@@ -210,3 +210,17 @@ def test_programs_that_were_not_used_for_long_are_let_go(monkeypatch: pytest.Mon
         np.testing.assert_array_equal(staged(fg.ones([2] * rank)), np.full([2] * rank, 2.0))
         np.testing.assert_array_equal(executable([fg.ones([3] * rank)])[0], np.full([3] * rank, 2.0))
     assert len(executable._versions) == 3
+
+
+def test_a_loop_over_what_has_an_unknown_rank_is_compiled() -> None:
+    @fg.function(input_signature=[fg.TensorSpec([], fg.int32), fg.TensorSpec(None)])
+    def weighed(n, y):
+        total = 0.0
+        for i in fg.range(n):
+            total += fg.reduce_sum(y) * fg.cast(i, fg.float32)
+        return total
+
+    for shape in ([2, 2], [3], []):
+        assert float(weighed(fg.constant(5), fg.ones(shape))) == 10.0 * np.prod(shape)
+    concrete = weighed.get_concrete_function()
+    assert concrete.wait(60) and concrete.is_compiled

@@ -446,6 +446,8 @@ def test_choices_and_quotients_of_ragged_tensors() -> None:
     assert v1.where(x > 5, x, -x).to_list() == [[-5, 6], [7]]
     pairs = fg.ragged.constant([[[1, 2], [3, 4]], [[5, 6]]], ragged_rank=1)
     assert v1.where(x > 5, pairs, -pairs).to_list() == [[[-1, -2], [3, 4]], [[5, 6]]]
+    assert v1.where([False, True], x, -x).to_list() == [[-5, -6], [7]]
+    assert v1.where([True, False], x, fg.ragged.constant([[], [1]])).to_list() == [[5, 6], [1]]
     assert v1.div(x, 2).to_list() == [[2, 3], [3]] and v1.div(6.0, fg.cast(x[:1], fg.float32)).to_list()[0][1] == 1.0
 
 

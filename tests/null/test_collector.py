@@ -49,6 +49,17 @@ def test_it_is_back_on_after_an_error():
     assert gc.isenabled()
 
 
+def test_it_is_back_on_though_what_a_handler_raised_came_before_the_end_of_a_rest():
+    @fg.function
+    def late(x):
+        resting.__enter__()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        late(fg.constant(1.0))
+    assert gc.isenabled()
+
+
 def test_what_the_user_switched_off_stays_off():
     gc.disable()
     try:

@@ -130,10 +130,16 @@ class Values:
         return made, lines
 
     def known(self, size: Size, scope: Scope) -> int | None:
-        """The number that a size is in every call; None where the shapes of this one decide."""
+        """The number that a size is in every call; None where the shapes of this one decide.
+
+        Raises Unfit where even the rank does.
+        """
         total = size.constant
         for k, axis in size.dims:
-            n = (scope.avals[k].shape or ())[axis]
+            shape = scope.avals[k].shape
+            if shape is None:
+                raise Unfit
+            n = shape[axis]
             if n is None:
                 return None
             total *= n

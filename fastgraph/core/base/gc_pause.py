@@ -11,13 +11,39 @@ import gc
 import os
 import threading
 
-from fastgraph.core.base.locks import Lock
-
-_lock = Lock()
 _resting: dict[int, int] = {}  # threads that build graphs -> how deep they are in it
-_was_on = False
+_switched_off = False
 #: Objects that may have come while the collector rested before it works in between: some ten graphs of 1,000 nodes.
 _MOST = 500_000
+
+
+def depth() -> int:
+    """Return how deep this thread is in building graphs."""
+    return _resting.get(threading.get_ident(), 0)
+
+
+def go_to(depth: int) -> None:
+    """Let this thread be so deep in building graphs.
+
+    There is no lock: what a signal's handler raises may come after any of these lines, and must leave none taken. Where
+    two threads meet here, the collector may work while one of them builds, which costs time alone.
+    """
+    global _switched_off
+    me = threading.get_ident()
+    if depth:
+        _resting[me] = depth
+        if gc.isenabled():
+            _switched_off = True
+            gc.disable()
+        return
+    _resting.pop(me, None)
+    if not _switched_off:
+        return
+    if not _resting:
+        _switched_off = False
+        gc.enable()
+    elif gc.get_count()[0] > _MOST:
+        gc.collect()
 
 
 class Rest:
@@ -26,25 +52,10 @@ class Rest:
     __slots__ = ()
 
     def __enter__(self) -> None:
-        global _was_on
-        me = threading.get_ident()
-        with _lock:
-            if not _resting:
-                _was_on = gc.isenabled()
-                gc.disable()
-            _resting[me] = _resting.get(me, 0) + 1
+        go_to(depth() + 1)
 
     def __exit__(self, *_: object) -> None:
-        me = threading.get_ident()
-        with _lock:
-            depth = _resting.pop(me) - 1
-            if depth:
-                _resting[me] = depth
-            elif not _resting and _was_on:
-                gc.enable()
-            overdue = not depth and bool(_resting) and _was_on and gc.get_count()[0] > _MOST
-        if overdue:
-            gc.collect()
+        go_to(depth() - 1)
 
 
 #: The one there is: it has no state of its own.
@@ -57,8 +68,8 @@ def _after_fork_in_child() -> None:
     others = [thread for thread in _resting if thread != me]
     for thread in others:
         del _resting[thread]
-    if others and not _resting and _was_on:
-        gc.enable()
+    if others and not _resting:
+        go_to(0)
 
 
 if hasattr(os, "register_at_fork"):
