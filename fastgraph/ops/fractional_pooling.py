@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arg_reduction import argmax
-from fastgraph.ops.arguments import as_tensor, of_dtypes
+from fastgraph.ops.arguments import as_tensor, extents, of_dtypes
 from fastgraph.ops.comparison import less_equal
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, identity, minimum, select, zeros_like_p
@@ -23,8 +24,8 @@ from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims, shape, transpose
 from fastgraph.ops.one_hot import one_hot
-from fastgraph.ops.random_ops import shuffle, uniform
-from fastgraph.ops.random_states import refuse_deferred
+from fastgraph.ops.random_ops import shuffled, uniform_of
+from fastgraph.ops.random_states import Again, Source, generators, refuse_deferred
 from fastgraph.ops.reduction import reduce_max, reduce_sum
 from fastgraph.ops.rounding import ceil, floor
 from fastgraph.ops.scans import cumsum
@@ -64,13 +65,13 @@ def _ratios(pooling_ratio: float | Sequence[float]) -> tuple[float, float]:
     return given[1], given[2]
 
 
-def _bounds(n: int, count: int, pseudo_random: bool, seed: TensorLike | None, u: Any) -> Any:
+def _bounds(n: int, count: int, pseudo_random: bool, source: Source, u: Any) -> Any:
     """Return where each of `count` regions begins, and where the last one ends: i64[count + 1]. u: f64[], below 1."""
     size, larger = divmod(n, count)
     if larger == 0:
         return as_tensor(np.arange(count + 1, dtype=np.int64) * size)
     if not pseudo_random:
-        sizes = shuffle(np.repeat(np.array([size, size + 1], np.int64), [count - larger, larger]), seed)
+        sizes = shuffled(source, np.repeat(np.array([size + 1, size], np.int64), [larger, count - larger]), None)
         return concat([np.zeros([1], np.int64), cumsum(sizes)], 0)
     alpha = n / count
     most = min((size + 2) / alpha - 1, (n + 1 - size) / alpha - (count - 1))
@@ -83,13 +84,13 @@ def _steps_from(numbers: Any, alpha: Any, u: Any, end: Any) -> Any:
     return concat([np.zeros([1], np.int64), inner, end], 0)
 
 
-def _bounds_of_any(n: Tensor, ratio: float, pseudo_random: bool, seed: TensorLike | None, u: Any) -> Any:
+def _bounds_of_any(n: Tensor, ratio: float, pseudo_random: bool, source: Source, u: Any) -> Any:
     """Return the same of a size that only a call knows, i64[]."""
     real = cast(n, "float64")
     count = cast(floor(real / ratio), "int64")
     size, numbers = n // count, range_(count)
     if not pseudo_random:
-        sizes = shuffle(size + cast(numbers >= count - (n - size * count), "int64"), seed)
+        sizes = shuffled(source, size + cast(numbers < n - size * count, "int64"), None)
         return concat([np.zeros([1], np.int64), cumsum(sizes)], 0)
     whole, count = cast(size, "float64"), cast(count, "float64")
     alpha = real / count
@@ -121,19 +122,22 @@ def _drawn(
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """The bounds of regions, of rows and of columns, and of how many places regions are at most."""
     found, most, ratios = [], [], _ratios(pooling_ratio)
-    # The state moves on by two numbers a sequence.
-    chances = uniform([3], 0.0, 1.0, "float64", seed if seed else None) if pseudo_random else [None] * 3
+    # The state of pseudo-random ones moves on by two numbers a sequence.
+    again = Again(seed) if seed else None  # 0, None: no seed
+    double = as_dtype("float64")
+    source = again or generators.source("fractional_pool", None)
+    chances = uniform_of(source, extents([3]), 0.0, 1.0, double, "RandomUniform", None) if pseudo_random else [None] * 3
     for axis, ratio in zip((1, 2), ratios, strict=True):
-        u = chances[2 * axis - 2]
+        u, source = chances[2 * axis - 2], again or generators.source("fractional_pool", None)
         n = x.shape[axis]
         if n is None:
-            found.append(_bounds_of_any(cast(shape(x)[axis], "int64"), ratio, pseudo_random, seed if seed else None, u))
+            found.append(_bounds_of_any(cast(shape(x)[axis], "int64"), ratio, pseudo_random, source, u))
             most.append(_most(found[-1], overlapping))
             continue
         count = int(n / ratio)
         if count < 1:
             raise invalid(f"pooling_ratio {ratio} leaves nothing of {n}")
-        found.append(_bounds(n, count, pseudo_random, seed if seed else None, u))
+        found.append(_bounds(n, count, pseudo_random, source, u))
         # Regions of pseudo-random sizes may be one larger, or smaller, than the shuffled ones.
         most.append(n // count + (1 if n % count else 0) + (1 if pseudo_random and n % count else 0) + overlapping)
     return (found[0], found[1]), (most[0], most[1])

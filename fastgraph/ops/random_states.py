@@ -203,6 +203,19 @@ class Held(Source):
         return draw(self.cell, cast(n, int64) if not isinstance(n, int) else as_tensor(min(n, _MOST), int64))
 
 
+class Again(Source):
+    """The numbers that an op's seed begins with, in every call anew; draws within one call follow each other."""
+
+    def __init__(self, seed: TensorLike) -> None:
+        self.coming: Any = from_array(first_state(generators.seeds(_as_seed(seed))), int64, True)
+
+    def blocks(self, n: Any) -> Any:
+        """The state whose next n blocks are the caller's."""
+        found = self.coming
+        self.coming = found + cast(n, int64) * np.array([1, 0, 0])
+        return found
+
+
 class Stateless(Source):
     """State that follows from a seed i[2] alone: the same for the same seed. Arrays and lists are taken as int64."""
 

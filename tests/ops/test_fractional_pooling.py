@@ -98,3 +98,19 @@ def test_regions_are_those_that_tensorflow_draws() -> None:
     _, rows, columns = pool()
     assert rows.numpy().tolist() == [0, 1, 3, 5, 6, 8, 9, 11, 13, 14, 16, 18, 19, 21, 23]
     assert columns.numpy().tolist() == [0, 1, 3, 5, 6, 8, 10, 12, 13, 15, 17, 19]
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_a_seed_has_the_regions_that_tensorflow_gives_it_in_every_call(traced: bool) -> None:
+    x = tf.ones([1, 7, 7, 1])
+
+    def rows(seed: int, pseudo_random: bool) -> tf.Tensor:
+        found = tf.nn.fractional_max_pool(x, [1.0, 1.4, 1.5, 1.0], pseudo_random, seed=seed)
+        return found.row_pooling_sequence
+
+    tf.random.set_seed(1234)
+    called = tf.function(rows) if traced else rows
+    for _ in range(2):
+        assert called(3, False).numpy().tolist() == [0, 1, 3, 4, 6, 7]
+        assert called(7, False).numpy().tolist() == [0, 1, 2, 4, 6, 7]
+        assert called(3, True).numpy().tolist() == [0, 2, 3, 5, 6, 7]
