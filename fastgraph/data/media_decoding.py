@@ -17,11 +17,11 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.data.jpeg_pixels import jpeg_pixels, turbo_pixels
+from fastgraph.data.png_pixels import png_pixels
 from fastgraph.errors import NotBuiltImportError
 from fastgraph.ops.arguments import as_tensor, named, not_allowed, refused, whole, word
 from fastgraph.ops.families import Array, custom, invalid, shape_text
 from fastgraph.ops.image_colors import convert_image_dtype
-from fastgraph.records.png_files import png16
 from fastgraph.summaries.media import wav
 
 _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
@@ -130,11 +130,8 @@ def _pixels(picture: Any, data: bytes, channels: int, frames: bool, bits: int, r
         return (raw if downwards else raw[::-1])[..., [2, 1, 0, 3][: channels or 4]]
     if ratio > 1:
         picture.draft(picture.mode, (-(-picture.width // ratio), -(-picture.height // ratio)))
-    if picture.format == "PNG" and data[24:25] == b"\x10" and (bits > 8 or picture.mode.startswith("I")):
-        pixels = _with_channels(png16(data), channels)
-        return pixels if bits > 8 else (pixels >> 8).astype(np.uint8)
-    if channels == 1 and picture.format == "PNG" and picture.mode in ("RGB", "RGBA", "P", "PA"):
-        return _grey(np.asarray(picture.convert("RGB")), 0).astype(np.uint8)
+    if picture.format == "PNG" and (exact := png_pixels(pillow(), picture, data, channels, bits)) is not None:
+        return exact
     if channels and picture.mode != _MODES[channels]:
         picture = picture.convert(_MODES[channels])
     elif not channels and picture.mode not in ("L", "LA", "RGB", "RGBA"):
@@ -150,26 +147,6 @@ def _shaped(pixels: Array, kind: str, op: str, bits: int) -> Array:
     if pixels.dtype == np.uint8 and (bits == 16 or (bits == 32 and kind == "PNG")):
         pixels = pixels.astype(np.uint16) * (257 if kind == "PNG" else 256)  # the scale that TensorFlow has for it
     return pixels * np.float32(1 / np.iinfo(pixels.dtype).max) if bits == 32 else pixels
-
-
-def _grey(colors: Array, half: int) -> Array:
-    """The luma of colours in libpng's numbers, of 15 bits; half: what is added before they are cut off."""
-    r, g, b = (colors[..., i : i + 1].astype(np.uint32) for i in range(3))
-    found: Array = (9797 * r + 19234 * g + 3737 * b + half) >> 15
-    return found
-
-
-def _with_channels(pixels: Array, channels: int) -> Array:
-    """Pixels of 16 bits with as many channels: grey ones repeated, an alpha left out or added."""
-    found = pixels.shape[2]
-    if channels in (0, found):
-        return pixels
-    colors = pixels[..., :1] if found < 3 else pixels[..., :3]
-    if channels == 1:
-        return colors if found < 3 else _grey(colors, 1 << 14).astype(np.uint16)
-    alpha = pixels[..., -1:] if found in (2, 4) else np.full_like(pixels[..., :1], 65535)
-    colors = np.broadcast_to(colors, (*colors.shape[:2], 3))
-    return colors if channels == 3 else np.concatenate([colors, alpha], 2)
 
 
 def decode_image(

@@ -144,23 +144,18 @@ def save_model(
     text = json.dumps(whole, default=_plain)
     if not path.endswith(".keras"):
         saved_model_saver.save(model, path)
-        weight_files.atomically(os.path.join(path, _CONFIG), lambda name: _write(name, text))
+        weight_files.atomically(os.path.join(path, _CONFIG), lambda name: weight_files.write_bytes(name, text.encode()))
         return
 
+    weights = weight_files.h5_content([*weight_files.groups_of(model), _optimizer_group(model)])
+
     def write(name: str) -> None:
-        with zipfile.ZipFile(name, "w") as file, tempfile.TemporaryDirectory() as folder:
+        with zipfile.ZipFile(name, "w") as file:
             file.writestr("config.json", text)
             file.writestr("metadata.json", json.dumps({"keras_version": "2"}))
-            weights = os.path.join(folder, "model.weights.h5")
-            weight_files._write_h5(weights, [*weight_files.groups_of(model), _optimizer_group(model)])
-            file.write(weights, "model.weights.h5")
+            file.writestr("model.weights.h5", weights)
 
     weight_files.atomically(path, write)
-
-
-def _write(name: str, text: str) -> None:
-    with open(name, "w", encoding="utf-8") as file:
-        file.write(text)
 
 
 def _optimizer_group(model: Any) -> tuple[str, list[Any]]:

@@ -7,6 +7,7 @@ checkpoint as TensorFlow's (a name without a suffix), NumPy's .npz, .safetensors
 
 from __future__ import annotations
 
+import io
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -55,8 +56,8 @@ def save_weights(
     if not overwrite and (os.path.exists(path) or checkpoint_exists(path)):
         raise FileExistsError(f"{path} is there already: save_weights(..., overwrite=True) writes over it.")
     if path.endswith(_H5):
-        groups = groups_of(model)
-        atomically(path, lambda name: _write_h5(name, groups))
+        content = h5_content(groups_of(model))
+        atomically(path, lambda name: write_bytes(name, content))
         return
     if not path.endswith((_NPZ, _SAFE)):
         Checkpoint(root=model).write(path, with_callback(options, _make_latest))
@@ -150,7 +151,10 @@ def _safetensors() -> Any:
 
 
 def atomically(path: str, write: Callable[[str], None]) -> None:
-    """Let `write(name)` write a file beside `path`, then put it there: whoever reads finds the old one or the new."""
+    """Let `write(name)` write a file beside `path`, then put it there: whoever reads finds the old one or the new.
+
+    Raises OSError, of `path`, where the disk is full or refuses; then nothing of the new one stays.
+    """
     if not replicas.writes(path):  # some values are read by all processes together, so this one makes the file as well
         with tempfile.TemporaryDirectory() as away:
             write(os.path.join(away, os.path.basename(path)))
@@ -167,9 +171,19 @@ def atomically(path: str, write: Callable[[str], None]) -> None:
         os.umask(mask)
         os.chmod(partial, 0o666 & ~mask)
         os.replace(partial, path)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, path) from error  # of the file that was asked for
     finally:
         if os.path.exists(partial):
             os.unlink(partial)
+
+
+def write_bytes(name: str, content: bytes | memoryview) -> None:
+    """Write a file."""
+    with open(name, "wb") as file:
+        file.write(content)
 
 
 def _write_npz(name: str, arrays: dict[str, Any]) -> None:
@@ -257,12 +271,15 @@ def _h5py() -> Any:
     return h5py
 
 
-def _write_h5(name: str, groups: list[tuple[str, list[Any]]]) -> None:
-    with _h5py().File(name, "w") as file:
+def h5_content(groups: list[tuple[str, list[Any]]]) -> memoryview:
+    """Return the bytes of a file of weights: made in memory, since HDF5 itself ends the process on a full disk."""
+    room = io.BytesIO()
+    with _h5py().File(room, "w") as file:
         file.create_group("vars")  # which Keras 2 asks for
         for group, weights in groups:
             for index, weight in enumerate(weights):
                 file.create_dataset(f"{group}/{index}", data=weight.numpy())
+    return room.getbuffer()
 
 
 def _read_h5(path: str, model: Any, more: tuple[str, list[Any]] = ("", [])) -> None:

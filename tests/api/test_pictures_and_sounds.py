@@ -15,7 +15,6 @@ import pytest
 import fastgraph as tf
 from fastgraph import errors
 from fastgraph.data import jpeg_pixels
-from fastgraph.records import png_files
 
 PIXELS = (np.arange(4 * 6 * 4) * 37 % 256).reshape(4, 6, 4).astype(np.uint8)
 DEEP = (np.arange(5 * 7 * 4) * 911 % 65536).reshape(5, 7, 4).astype(np.uint16)
@@ -23,12 +22,14 @@ DEEP = (np.arange(5 * 7 * 4) * 911 % 65536).reshape(5, 7, 4).astype(np.uint16)
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
 @pytest.mark.parametrize("filters", [[2] * 5, [0, 1, 2, 3, 4]])
-def test_pngs_of_16_bits(channels: int, filters: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pngs_of_16_bits(channels: int, filters: list[int]) -> None:
+    pytest.importorskip("PIL")
     pixels = DEEP[..., :channels]
     content = tf.io.encode_png(pixels).numpy() if filters[1] == 2 else _filtered(pixels, filters)
-    np.testing.assert_array_equal(png_files.png16(content), pixels)
-    with pytest.raises(ValueError):
-        png_files.png16(content[:60])
+    np.testing.assert_array_equal(tf.io.decode_png(content, dtype=tf.uint16), pixels)
+    np.testing.assert_array_equal(tf.io.decode_png(content), pixels >> 8)
+    with pytest.raises(errors.InvalidArgumentError):
+        tf.io.decode_png(content[:60], dtype=tf.uint16)
 
 
 def _filtered(pixels: np.ndarray, filters: list[int]) -> bytes:
@@ -47,8 +48,15 @@ def _filtered(pixels: np.ndarray, filters: list[int]) -> bytes:
             line.append((value - [0, a, b, (a + b) // 2, paeth][kind]) % 256)
         body += bytes([kind, *line])
     head = struct.pack(">IIBBBBB", width, height, 16, {1: 0, 2: 4, 3: 2, 4: 6}[channels], 0, 0, 0)
-    chunks = [(b"IHDR", head), (b"IDAT", zlib.compress(body)), (b"IEND", b"")]
-    return b"\x89PNG\r\n\x1a\n" + b"".join([struct.pack(">I", len(c)) + k + c + b"\0\0\0\0" for k, c in chunks])
+    return _png((b"IHDR", head), (b"IDAT", zlib.compress(body)), (b"IEND", b""))
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+def _png(*chunks: tuple[bytes, bytes]) -> bytes:
+    return b"\x89PNG\r\n\x1a\n" + b"".join([_chunk(*chunk) for chunk in chunks])
 
 
 def test_pngs_are_encoded_without_loss() -> None:
@@ -295,3 +303,58 @@ def test_heads_of_sounds() -> None:
     }.items():
         with pytest.raises(errors.InvalidArgumentError, match=text):
             tf.audio.decode_wav(bad)
+
+
+def _with_chunks(pixels: Any, *chunks: tuple[bytes, bytes]) -> bytes:
+    whole = tf.io.encode_png(np.asarray(pixels)).numpy()
+    return bytes(whole[:33] + b"".join([_chunk(*chunk) for chunk in chunks]) + whole[33:])
+
+
+_SRGB, _GAMA = (b"sRGB", b"\0"), (b"gAMA", struct.pack(">I", 30000))
+_SBIT = (b"sBIT", b"\5\6\5")
+
+
+@pytest.mark.parametrize(
+    ("chunks", "eight", "sixteen", "narrowed"),  # as TensorFlow has them
+    [
+        ([_SRGB], [147, 200, 95, 101], [37856, 51440, 24427, 25613], [147, 200, 95, 100]),
+        ([_GAMA], [177, 217, 133, 107], [45621, 55854, 34166, 27090], [178, 218, 133, 105]),
+        ([_GAMA, _SRGB], [147, 200, 95, 101], [37856, 51440, 24427, 25613], [147, 200, 95, 100]),
+        ([_SRGB, _SBIT], [147, 200, 95, 101], [37801, 51490, 24396, 25512], [147, 201, 95, 99]),
+        ([(b"gAMA", struct.pack(">I", 100_000))], [76, 149, 29, 84], [19594, 38467, 7474, 21802], [76, 150, 29, 85]),
+    ],
+)
+def test_greys_in_linear_light(chunks: list[Any], eight: list[int], sixteen: list[int], narrowed: list[int]) -> None:
+    pytest.importorskip("PIL")
+    colours = np.array([[[255, 0, 0], [0, 255, 0], [0, 0, 255], [10, 120, 100]]], np.uint8)
+    narrow, wide = _with_chunks(colours, *chunks), _with_chunks(colours.astype(np.uint16) * 257, *chunks)
+    for content, dtype, greys in ((narrow, "uint8", eight), (wide, "uint16", sixteen), (wide, "uint8", narrowed)):
+        assert tf.io.decode_png(content, 1, dtype).numpy().ravel().tolist() == greys
+
+
+def test_greys_and_colours_that_are_clear() -> None:
+    pytest.importorskip("PIL")
+    deep = np.array([[[1, 2, 3], [1, 2, 4]]], np.uint16) * 256
+    assert tf.io.decode_png(_with_chunks(deep[..., :2])).numpy().tolist() == [[[1, 2], [1, 2]]]
+    plain = np.full((1, 1, 3), 0x10F0, np.uint16)  # rounded to 8 bits where a gamma is known
+    assert [tf.io.decode_png(_with_chunks(plain, *chunks), 1).numpy().item() for chunks in ([], [_GAMA])] == [16, 17]
+    clear = _with_chunks(deep, (b"tRNS", deep[0, 1].astype(">u2").tobytes()))
+    assert tf.io.decode_png(clear, 4)[..., 3].numpy().tolist() == [[255, 0]]
+    assert tf.io.decode_png(clear, 4, tf.uint16)[..., 3].numpy().tolist() == [[65535, 0]]
+    for depth, row in ((1, 0b01_000000), (2, 0b00_01_0000)):
+        head = struct.pack(">IIBBBBB", 2, 1, depth, 0, 0, 0, 0)
+        rows = (b"IDAT", zlib.compress(bytes([0, row])))
+        content = _png((b"IHDR", head), (b"tRNS", b"\0\1"), rows, (b"IEND", b""))
+        white = 255 // ((1 << depth) - 1)
+        pixels = tf.io.decode_png(content, 4).numpy()
+        assert pixels.tolist() == [[[0, 0, 0, 255], [white, white, white, 0]]]
+
+
+def test_interlaced_pngs_of_16_bits() -> None:
+    pytest.importorskip("PIL")
+    body = b"\0\0\1" + b"\0\0\2" + b"\0\0\3\1\0"  # 2 x 2: parts 1, 6 and 7
+    head = (b"IHDR", struct.pack(">IIBBBBB", 2, 2, 16, 0, 0, 0, 1))
+    whole, cut = (_png(head, (b"IDAT", zlib.compress(part)), (b"IEND", b"")) for part in (body, body[:-4]))
+    assert tf.io.decode_png(whole, dtype=tf.uint16).numpy()[..., 0].tolist() == [[1, 2], [3, 256]]
+    with pytest.raises(errors.InvalidArgumentError):
+        tf.io.decode_png(cut, dtype=tf.uint16)

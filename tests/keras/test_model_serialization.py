@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +169,52 @@ def test_folders_are_data_sets(pictures: Path, capsys: Any) -> None:
     for wrong in ({"label_mode": "q"}, {"validation_split": 0.2}, {"class_names": ["x", "y"]}, {"color_mode": "q"}):
         with pytest.raises(ValueError, match=str(next(iter(wrong)))[:5]):
             utils.image_dataset_from_directory(pictures, **wrong)
+
+
+def test_folders_of_pictures_padded_and_hidden(pictures: Path, capsys: Any) -> None:
+    pytest.importorskip("PIL")
+    (pictures / ".hidden").mkdir()
+    make = keras.utils.image_dataset_from_directory
+    how = {"image_size": (16, 10), "batch_size": None, "shuffle": False, "verbose": False}
+    shape = make(pictures, pad_to_aspect_ratio=True, data_format="channels_first", **how)
+    assert capsys.readouterr().out == "" and shape.class_names == ["a", "b"]
+    assert keras.utils.text_dataset_from_directory(pictures).class_names == ["a", "b"]
+    assert shape.element_spec[0].shape == (3, 16, 10)
+    image = list(shape)[-1][0].numpy()  # of 8 by 10, all 24: four rows of zeros above and below
+    assert image[:, :, 0].tolist() == [[0] * 4 + [24] * 8 + [0] * 4] * 3
+    cut = make(pictures, crop_to_aspect_ratio=True, data_format="channels_first", **how)
+    assert next(iter(cut))[0].shape == (3, 16, 10)
+    with pytest.raises(TypeError, match="Unknown keywords argument\\(s\\): \\('nonsense',\\)"):
+        make(pictures, nonsense=3)
+    for wrong in ({"data_format": "q"}, {"crop_to_aspect_ratio": True, "pad_to_aspect_ratio": True}):
+        with pytest.raises(ValueError, match=str(next(iter(wrong)))):
+            make(pictures, **wrong)
+
+
+@pytest.mark.parametrize("name", ["a.keras", "a.weights.h5"])
+def test_a_full_disk_leaves_the_file_before(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("h5py")
+    pytest.importorskip("resource")
+    code = """
+import resource, signal, sys, fastgraph as fg, numpy as np
+model = fg.keras.Sequential([fg.keras.layers.Dense(300, input_shape=(8,)), fg.keras.layers.Dense(3)])
+path = sys.argv[1]
+save = model.save if path.endswith(".keras") else model.save_weights
+save(path)
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))
+try:
+    save(path)
+except OSError as error:
+    assert error.filename == path and "too large" in str(error), error
+    print("told")
+"""
+    path = tmp_path / name
+    ran = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True)
+    assert ran.stdout == "told\n", ran.stderr
+    assert os.listdir(tmp_path) == [name] and path.stat().st_size > 6000
+    if name == "a.keras":
+        assert len(keras.models.load_model(path).weights) == 4
 
 
 def test_configs_of_keras_2_make_models() -> None:

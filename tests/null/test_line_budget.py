@@ -46,6 +46,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
         "extents of ragged rows known ahead of a run; loops compiled before their graphs; weights of layers in lists; "
         "processes that end before MPI begins",
     ),
+    (174_000, "greys of PNGs in linear light, clear colours and interlaced ones; files of weights made in memory"),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
