@@ -536,10 +536,3 @@ class _Zipped(Iterator[Element]):
         if error is not None:
             raise error
         return tuple(row)
-
-
-def batch_size_of(source: Source) -> int:
-    """Return how many elements the last `batch` puts together, -1 where there is none, or others came after it."""
-    while isinstance(source, Same):
-        source = source.source
-    return int(source.size) if isinstance(source, Batch) else -1
