@@ -139,3 +139,11 @@ def test_what_regroups_elements_of_files_or_has_others_is_shared_out_by_elements
     assert own_part(
         fg.data.Dataset.zip((lines, lines)).concatenate(fg.data.Dataset.zip((lines, lines))).batch(2), 2, 0
     )[1]
+
+
+def test_batches_of_no_rows_take_none_of_ragged_and_sparse_ones() -> None:
+    rows = fg.data.Dataset.from_tensors(fg.ragged.constant([[1], [2, 3], []]))
+    assert [part.to_list() for part in rows.rebatch([0, 2])] == [[], [[1], [2, 3]], [], [[]]]
+    assert [part.to_list() for part in rows.rebatch([1, 0])] == [[[1]], [], [[2, 3]], [], [[]], []]
+    sparse = fg.data.Dataset.from_tensors(fg.sparse.from_dense([[1, 0], [0, 2]]))
+    assert [part.dense_shape.numpy().tolist() for part in sparse.rebatch([0, 2])] == [[0, 2], [2, 2], [0, 2]]
