@@ -46,7 +46,10 @@ BUDGET: tuple[tuple[int, str], ...] = (
         "extents of ragged rows known ahead of a run; loops compiled before their graphs; weights of layers in lists; "
         "processes that end before MPI begins",
     ),
-    (173_973, "rows that datasets say of their batches; files that make all elements; MPI's beginning ends none in doubt"),
+    (
+        173_973,
+        "rows that datasets say of their batches; files that make all elements; MPI's beginning ends none in doubt",
+    ),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
