@@ -16,7 +16,6 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, bool_, int64
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.tensor import convert
 from fastgraph.data import element_functions, shuffling, sources, stored_elements, transformations, windows
 from fastgraph.data.dataset_base import DatasetBase, DatasetSpec, count, element_of, made
 from fastgraph.data.dataset_combinations import Combinations
@@ -345,11 +344,6 @@ class Dataset(Combinations):
 
 
 DatasetBase.made_as = Dataset
-
-
-def compute_batch_size(dataset: Dataset) -> Any:
-    """Return how many elements the last `batch` of a dataset puts together, -1 where nobody knows. -> i64[]."""
-    return convert(-1 if dataset.source is None else transformations.batch_size_of(dataset.source), int64)
 
 
 def _enumerated(dataset: Dataset, start: TensorLike = 0) -> Any:

@@ -55,6 +55,10 @@ class Dense:
         """Go over what lies along the first axis."""
         return zip(parts[0])
 
+    def none_of(self, parts: Parts) -> Parts:
+        """Return no rows, like some that are together."""
+        return tuple([part[:0] for part in parts])
+
     def together(self, rows: Sequence[Parts], component: int) -> Parts:
         """Return the rows as one. Raises InvalidArgumentError where their shapes differ in component `component`."""
         arrays = [as_array(row[0]) for row in rows]
@@ -110,6 +114,9 @@ class Ragged(Dense):
             inner.append(from_array(own - start, self.spec.row_splits_dtype, False))
         return (flat[start:stop], *inner)
 
+    def none_of(self, parts: Parts) -> Parts:
+        return parts[0][:0], *[splits[:1] for splits in parts[1:]]
+
     def together(self, rows: Sequence[Parts], component: int) -> Parts:
         if self.spec.ragged_rank < 0:
             return super().together(rows, component)
@@ -163,6 +170,10 @@ class Sparse(Dense):
         for start, stop in itertools.pairwise(ends.tolist()):
             own = order[start:stop]
             yield from_array(indices[own, 1:]), from_array(values[own], dtype, False), inner
+
+    def none_of(self, parts: Parts) -> Parts:
+        indices, values, dims = parts
+        return indices[:0], values[:0], from_array(np.array([0, *as_array(dims)[1:]], np.int64))
 
     def together(self, rows: Sequence[Parts], component: int) -> Parts:
         indices, values, dims = zip(*[tuple(map(as_array, row)) for row in rows], strict=True)
@@ -247,6 +258,10 @@ class Extension(Dense):
         rows = zip(*[kind.slices(own) for kind, own in zip(self._kinds, self._encoded(parts, 1), strict=True)])
         specs = [kind.unbatched() for kind in self._kinds]
         return (self._decoded(spec, specs, row) for row in rows)
+
+    def none_of(self, parts: Parts) -> Parts:
+        made = [kind.none_of(own) for kind, own in zip(self._kinds, self._encoded(parts, 1), strict=True)]
+        return self._decoded(self.spec, [kind.spec for kind in self._kinds], made)
 
     def together(self, rows: Sequence[Parts], component: int) -> Parts:
         columns = zip(*[self._encoded(row, 0) for row in rows], strict=True)

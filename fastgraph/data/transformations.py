@@ -18,7 +18,7 @@ from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.type_specs import NoneTensorSpec, TensorSpec
 from fastgraph.core.tensor import as_array, from_array
 from fastgraph.data.element_functions import Map
-from fastgraph.data.element_leaves import Dense, batched, kinds_of, sliced, stacked, unbatched
+from fastgraph.data.element_leaves import Dense, apart, batched, kinds_of, sliced, stacked, unbatched
 from fastgraph.data.element_specs import Element, common
 from fastgraph.data.prefetching import Ahead, anywhere
 from fastgraph.data.random_access import Cut, Table, numbers, rows_of, whole
@@ -419,23 +419,35 @@ class _Rebatches(_Batches):
 
     def __init__(self, batch: Rebatch, run: Run) -> None:
         super().__init__(batch, run)
-        self.sizes = itertools.cycle(batch.sizes)
+        self.sizes, self.ended = itertools.cycle(batch.sizes), False
         specs = nesting.flatten(batch.spec)
-        self.dense = all(isinstance(spec, TensorSpec) and spec.shape.rank for spec in specs)
+        self.together = kinds_of(batch.spec)
         self.none: Element | None = None
-        if self.dense:
+        if all(isinstance(spec, TensorSpec) and spec.shape.rank for spec in specs):
             dtypes = [(spec.dtype, [0, *(size or 0 for size in list(spec.shape)[1:])]) for spec in specs]
-            self.none = tuple([from_array(np.zeros(shape, dtype.as_numpy_dtype), dtype) for dtype, shape in dtypes])
+            self._note([from_array(np.zeros(shape, dtype.as_numpy_dtype), dtype) for dtype, shape in dtypes])
+
+    def _note(self, batch: Any) -> None:
+        pairs = zip(self.together, apart(self.together, batch), strict=True)
+        self.none = tuple([part for kind, parts in pairs for part in kind.none_of(parts)])
 
     def __next__(self) -> Element:
         size = next(self.sizes)
+        if not size and self.none is None:  # then the first row says what they are like
+            rows = list(itertools.islice(self.left, 1))
+            self.left, self.ended = itertools.chain(rows, self.left), not rows
+            if rows:
+                self._note(stacked(self.kinds, rows))
+        if self.ended:
+            raise StopIteration
         if not size and self.none is not None:
             return self.none
-        rows = list(itertools.islice(self.left, size or 1))
-        if not rows or (self.batch.drop and len(rows) < (size or 1)):
+        rows = list(itertools.islice(self.left, size))
+        self.ended = len(rows) < size
+        if not rows or (self.batch.drop and self.ended):
             raise StopIteration
         found = stacked(self.kinds, rows)
-        self.none = tuple([part[:0] for part in found]) if self.dense else None
+        self._note(found)
         return found
 
 
@@ -536,10 +548,3 @@ class _Zipped(Iterator[Element]):
         if error is not None:
             raise error
         return tuple(row)
-
-
-def batch_size_of(source: Source) -> int:
-    """Return how many elements the last `batch` puts together, -1 where there is none, or others came after it."""
-    while isinstance(source, Same):
-        source = source.source
-    return int(source.size) if isinstance(source, Batch) else -1

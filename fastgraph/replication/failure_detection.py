@@ -394,25 +394,46 @@ def _witness(person: Person, size: int) -> int | None:
     return pipe
 
 
-#: Ends $0 when, twice in a row, fewer of the processes live that $1 has started than there were, by variables of MPICH.
+#: Ends $0 when, three times in a row, fewer of the processes live that $1 has started than there were, by variables of
+#: MPICH. What cannot be read is unknown, and then nothing is done. The first that lives alone judges, and names those
+#: away each time: none that another has ended since. A fork that has PMI's socket may stand for one that has ended.
 _BEFORE = r"""
+exec 3>&2 2>/dev/null
 late=0
-while sleep 1 && [ -d /proc/$0 ] && [ "$PMI_SIZE" ] && [ "$MPI_LOCALNRANKS" ]; do
-    alive=" " n=0
-    for child in $(cat /proc/$1/task/$1/children); do
-        stat=$(cat /proc/$child/stat 2>/dev/null) && stat=${stat##*) } || continue
+while sleep 1 && [ -d /proc/$0 ] && [ "$PMI_SIZE" ] && [ "$MPI_LOCALNRANKS" ] && [ "$PMI_RANK" ]; do
+    alive=" " n=0 first=$PMI_RANK
+    children=$(cat /proc/$1/task/$1/children) || exit
+    for child in $children; do
+        stat=$(cat /proc/$child/stat) && stat=${stat##*) } || continue
         case $stat in [ZX]*) continue ;; esac
-        alive="$alive$(tr '\0' '\n' </proc/$child/environ | sed -n 's/^PMI_RANK=//p') " n=$((n + 1))
+        rank=$(tr '\0' '\n' </proc/$child/environ | sed -n 's/^PMI_RANK=//p')
+        alive="$alive${rank:-unknown} " n=$((n + 1))
+        [ "${rank:-0}" -lt $first ] && first=$rank
     done
-    [ $n -lt $MPI_LOCALNRANKS ] && late=$((late + 1)) || late=0
-    [ $late -lt 2 ] && continue
-    gone= i=0
-    while [ $i -lt $PMI_SIZE ]; do
-        case "$alive" in *" $i "*) ;; *) gone="$gone $i" ;; esac
-        i=$((i + 1))
+    case "$n $alive" in
+        "$MPI_LOCALNRANKS "* | *unknown*) late=0; continue ;;
+        *" $PMI_RANK "*) ;;
+        *) exit ;;
+    esac
+    [ $late = 0 ] && gone=$(seq 0 $((PMI_SIZE - 1)))
+    late=$((late + 1)) was=$gone gone=
+    for rank in $was; do
+        case "$alive" in *" $rank "*) ;; *) gone="$gone $rank" ;; esac
     done
+    [ $late -gt 2 ] && [ $first = $PMI_RANK ] && [ "$gone" ] || continue
+    names=$(grep -lzxE "PMI_RANK=($PMI_RANK$(printf '|%s' $gone))" /proc/[0-9]*/environ)
+    case "$names" in */proc/$0/environ*) ;; *) exit ;; esac
+    for name in $names; do
+        other=${name%/environ} stat=
+        rank=$(tr '\0' '\n' <$name | sed -n 's/^PMI_RANK=//p')
+        socket=$(tr '\0' '\n' <$name | sed -n 's/^PMI_FD=//p')
+        stat=$(cat $other/stat) && stat=${stat##*) } && stat=${stat#* } || continue
+        [ "$rank" = $PMI_RANK ] || [ "$(cat /proc/${stat%% *}/comm)" = hydra_pmi_proxy ] && continue
+        [ -z "$socket" ] || [ -S $other/fd/$socket ] && late=0
+    done
+    [ $late = 0 ] && continue
     [ $PMI_SIZE = $MPI_LOCALNRANKS ] || gone=" here"
-    echo "Process$gone of $PMI_SIZE has ended before MPI had begun in all: its error is above, or it was killed." >&2
+    echo "Process$gone of $PMI_SIZE has ended before MPI had begun in all: its error is above, or it was killed." >&3
     kill -9 $0 && exit
 done"""
 

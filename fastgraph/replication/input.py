@@ -21,13 +21,13 @@ from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.devices import device
 from fastgraph.core.tensor import Tensor, class_has, current_trace
-from fastgraph.data import sharding, transformations
+from fastgraph.data import sharding
 from fastgraph.data.element_specs import flat, packed
 from fastgraph.data.iterators import OwnedIterator, SteppedIterator
 from fastgraph.data.optionals import Optional
 from fastgraph.data.options import AutoShardPolicy
 from fastgraph.data.sources import INFINITE
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.errors import InvalidArgumentError, NotFoundError
 from fastgraph.ops.comparison import logical_and
 from fastgraph.ops.creation import zeros
 from fastgraph.ops.elementwise import cast, identity, zeros_like
@@ -62,36 +62,37 @@ def one_each(dataset: Any, n: int) -> tuple[Any, Sharing]:
 def own_part(dataset: Any, n: int, index: int) -> tuple[Any, bool]:
     """Return what process `index` of `n` reads of a dataset, by its AutoShardPolicy, and whether that is all its own.
 
-    If so its elements are one replica's; else each is to be cut into the replicas' parts. Raises InvalidArgumentError
-    where there are fewer files than processes.
+    If so its elements are one replica's; else each is to be cut into the replicas' parts. Raises NotFoundError
+    where FILE finds no files of all elements, and InvalidArgumentError for fewer files than processes.
     """
     policy = dataset.options().experimental_distribute.auto_shard_policy
     if policy is AutoShardPolicy.DATA or dataset.source is None:
         return dataset, False
     source, files, auto = dataset.source, None, policy is AutoShardPolicy.AUTO
-    rows = transformations.batch_size_of(source)
+    rows = sharding.batch_size_of(source)
     if policy in (AutoShardPolicy.AUTO, AutoShardPolicy.FILE):
         source, files = sharding.by_files(source, n, index)
         if auto and (files is None or files < n):
             return dataset, False
         if files is None or files < n:
-            raise InvalidArgumentError(
+            kind = NotFoundError if files is None else InvalidArgumentError
+            raise kind(
                 None, None, f"AutoShardPolicy.FILE needs a file for each of {n} processes, and the dataset reads "
-                f"{files or 'none'}. Use AutoShardPolicy.DATA, or more files.",
+                f"{files or 'none, or not for all of its elements'}. Use AutoShardPolicy.DATA, or more files.",
             )  # fmt: skip
     elif policy is AutoShardPolicy.HINT:
         source = sharding.by_hint(source, n, index)
     found = dataset.made_as(source, dataset._spec, None)
     found._options = dataset._options
     if rows < 1:
-        return found.flat_map(functools.partial(_in_parts, type(dataset).range(n), n)), True
+        return found.flat_map(functools.partial(_in_parts, type(dataset).range(n), n, found.element_spec)), True
     sizes = [rows // n + (i < rows % n) for i in range(n)]
     return found.rebatch(sizes[index:] + sizes[:index]), True
 
 
-def _in_parts(numbers: Any, n: int, *element: Any) -> Any:
+def _in_parts(numbers: Any, n: int, spec: Any, *element: Any) -> Any:
     """Return a dataset of the n parts of a batch whose size nobody knows, the last ones shorter or empty."""
-    batch = element[0] if len(element) == 1 else element
+    batch = element if type(spec) is tuple else element[0]
     first = next(leaf for leaf in nesting.flatten(batch) if leaf is not None)
     rows = cast(_extents(first)[0], "int64")
     part = (rows + (n - 1)) // n
@@ -151,7 +152,7 @@ def side_by_side(datasets: Sequence[Any]) -> Any:
 
     def lasting(dataset: Any) -> Any:
         end = type(dataset).from_tensors((False, nesting.pack_sequence_as(spec, nothing))).repeat()
-        return dataset.map(lambda *element: (True, element if len(element) > 1 else element[0])).concatenate(end)
+        return dataset.map(lambda *element: (True, element if type(spec) is tuple else element[0])).concatenate(end)
 
     whole = together(tuple(lasting(dataset) for dataset in datasets))
     lasts = whole.take_while(lambda *rows: reduce_any([goes_on for goes_on, _ in rows]))

@@ -185,7 +185,7 @@ def test_a_pass_of_many_small_batches_costs_each_the_same() -> None:
 
 @pytest.mark.parametrize(
     ("sizes", "wanted"),
-    [([0, 2], [[], [0, 1], [], [2], []]), ([2, 0], [[0, 1], [], [2], []]), ([1, 0, 5], [[0], [], [1, 2]])],
+    [([0, 2], [[], [0, 1], [], [2]]), ([2, 0], [[0, 1], [], [2]]), ([1, 0, 5], [[0], [], [1, 2]])],
 )
 def test_batches_of_no_elements_among_others(sizes: list[int], wanted: list[list[int]]) -> None:
     dataset = Dataset.range(3).batch(2).rebatch(sizes)

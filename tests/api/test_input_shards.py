@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import fastgraph as fg
+from fastgraph.data.sharding import batch_size_of
 from fastgraph.replication.input import own_part
 
 POLICY = fg.data.experimental.AutoShardPolicy
@@ -76,6 +77,8 @@ def test_off_leaves_all_to_each_and_a_hint_is_where_to_shard() -> None:
 def test_batches_of_unknown_size_are_read_in_parts_of_which_some_are_empty() -> None:
     mapped = with_policy(fg.data.Dataset.range(8).batch(4).map(lambda n: n), POLICY.OFF)
     assert read(mapped) == [[[0, 1], [2, 3], [4, 5], [6, 7]]] * 2
+    alone = with_policy(fg.data.Dataset.range(5).batch(5).map(lambda n: (n,)), POLICY.OFF)
+    assert [[n.numpy().tolist() for n in each] for each in own_part(alone, 2, 0)[0]] == [[[0, 1, 2]], [[3, 4]]]
     sizes = fg.data.Dataset.from_tensor_slices([5, 1]).map(fg.range)  # as TensorFlow's _LegacyRebatchDataset
     assert read(with_policy(sizes, POLICY.OFF), 4) == [[[0, 1], [2, 3], [4], [], [0], [], [], []]] * 4
     ragged = sizes.map(
@@ -91,3 +94,56 @@ def test_files_of_batches_of_unknown_size_are_shared_out(tmp_path: Path) -> None
     assert [list(chain(*batches)) for batches in read(lines)] == [
         [b"%d%d" % (i, j) for i in own for j in range(5)] for own in ((0, 2), (1, 3))
     ]
+
+
+def test_rows_that_specs_and_padded_batches_say_are_known() -> None:
+    padded = fg.data.Dataset.range(1, 6).map(fg.range).padded_batch(3)  # as two processes of TensorFlow have them
+    assert read(with_policy(padded, POLICY.OFF)) == [
+        [[[0, 0, 0], [0, 1, 0]], [[0, 1, 2]], [[0, 1, 2, 3, 0], [0, 1, 2, 3, 4]]],  # an empty one is agreed on
+        [[[0, 0, 0]], [[0, 1, 0], [0, 1, 2]], [[0, 1, 2, 3, 0]], [[0, 1, 2, 3, 4]]],
+    ]
+    sparse = fg.data.Dataset.from_tensors(fg.sparse.from_dense([[1, 0], [0, 2], [3, 0]]))
+    for element, rows in ((sparse, [1, 2]), (fg.data.Dataset.from_tensors(fg.range(3)), [1, 2])):
+        assert [each.shape[0] for each in own_part(with_policy(element, POLICY.OFF), 2, 1)[0]] == rows
+
+
+def test_the_sizes_of_batches_are_those_tensorflow_knows() -> None:
+    numbers = fg.data.Dataset.range(9)
+    four, pair = numbers.batch(4), (fg.range(3), fg.range(2))
+    unknown = [
+        four.rebatch(2),
+        four.ignore_errors(),
+        numbers.batch(4, num_parallel_calls=2),
+        numbers.window(4),
+        numbers,
+    ]
+    unknown += [four.concatenate(numbers.batch(3)), four.map(abs), fg.data.Dataset.from_tensors(pair)]
+    known = [four.filter(lambda n: True), four.concatenate(four), fg.data.Dataset.zip((four, four)), four.take(1)]
+    known += [four.shuffle(2).repeat(), numbers.batch(4, True).map(abs), numbers.padded_batch(4).prefetch(1)]
+    assert [batch_size_of(each.source) for each in (*unknown, *known)] == [-1] * len(unknown) + [4] * len(known)
+
+
+def test_what_regroups_elements_of_files_or_has_others_is_shared_out_by_elements(tmp_path: Path) -> None:
+    lines = fg.data.TextLineDataset(files(tmp_path))
+    numbers = fg.data.Dataset.range(20)
+    some = [lines.group_by_window(lambda line: fg.constant(0, fg.int64), lambda _, window: window.batch(3), 3)]
+    some += [lines.enumerate().batch(2), fg.data.Dataset.zip((lines, numbers)).batch(2), lines.unique().batch(2)]
+    some += [
+        lines.concatenate(fg.data.Dataset.from_tensors("x")).batch(2),
+        lines.take_while(lambda line: True).batch(2),
+    ]
+    for dataset in some:
+        assert own_part(dataset, 2, 0) == (dataset, False)
+        with pytest.raises(fg.errors.NotFoundError, match="the dataset reads none, or not for all of its elements"):
+            own_part(with_policy(dataset, POLICY.FILE), 2, 0)
+    assert own_part(
+        fg.data.Dataset.zip((lines, lines)).concatenate(fg.data.Dataset.zip((lines, lines))).batch(2), 2, 0
+    )[1]
+
+
+def test_batches_of_no_rows_take_none_of_ragged_and_sparse_ones() -> None:
+    rows = fg.data.Dataset.from_tensors(fg.ragged.constant([[1], [2, 3], []]))
+    assert [part.to_list() for part in rows.rebatch([0, 2])] == [[], [[1], [2, 3]], [], [[]]]
+    assert [part.to_list() for part in rows.rebatch([1, 0])] == [[[1]], [], [[2, 3]], [], [[]], []]
+    sparse = fg.data.Dataset.from_tensors(fg.sparse.from_dense([[1, 0], [0, 2]]))
+    assert [part.dense_shape.numpy().tolist() for part in sparse.rebatch([0, 2])] == [[0, 2], [2, 2], [0, 2]]

@@ -6,16 +6,18 @@ import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from fastgraph.replication.failure_detection import _BEFORE
 from tests.api.test_processes import MPIEXEC, needs_mpi
 from tests.hung import descendants
 
@@ -176,3 +178,66 @@ def test_none_waits_for_a_process_that_ends_before_mpi_begins(end: str) -> None:
         "Process 1 of 2 has ended before MPI had begun" in found.stderr or "prterun" in found.stderr
     )  # Open MPI itself
     assert found.returncode != 0 and said, found.stderr
+
+
+def environment_of(rank: int) -> dict[str, str]:
+    """Return what MPICH tells a process of three."""
+    return {**os.environ, "PMI_RANK": str(rank), "PMI_SIZE": "3", "MPI_LOCALNRANKS": "3", "PMI_FD": "0"}
+
+
+@contextlib.contextmanager
+def three(seconds: float) -> Iterator[tuple[int, list[int]]]:
+    """Start three processes as MPICH does, of which the second ends at once. Gives their parent's pid and theirs."""
+    text = 'for rank in 0 1 2; do export PMI_RANK=$rank; sleep "$1" & echo $!; done; read -r end'
+    with subprocess.Popen(
+        ["sh", "-c", text, "-", str(seconds)],
+        env=environment_of(0), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as parent:  # fmt: skip
+        assert parent.stdin and parent.stdout
+        pids = [int(parent.stdout.readline()) for _ in range(3)]
+        os.kill(pids[1], signal.SIGKILL)
+        yield parent.pid, pids
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        parent.stdin.close()
+
+
+def watched(rank: int, pid: int, parent: int, script: str) -> str:
+    """Return what the watcher of a process that begins has said in the end."""
+    command = ["sh", "-c", script.replace("sleep 1", "sleep 0.1"), str(pid), str(parent)]
+    return subprocess.run(command, env=environment_of(rank), capture_output=True, text=True, timeout=60).stderr
+
+
+needs_children = pytest.mark.skipif(
+    not Path(f"/proc/self/task/{os.getpid()}/children").exists(), reason="this kernel does not list children"
+)
+
+
+@needs_children
+def test_processes_that_others_have_ended_are_not_named() -> None:
+    with three(30) as (parent, pids):
+        script = _BEFORE.replace("sleep 1", "echo && read -r step")  # it looks when it is told to
+        with subprocess.Popen(
+            ["sh", "-c", script, str(pids[2]), str(parent)], env=environment_of(2), text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as other:  # fmt: skip
+            assert other.stdin and other.stdout
+            other.stdout.readline()
+            other.stdin.write("\n")
+            other.stdin.flush()
+            other.stdout.readline()  # it has looked once
+            said = [watched(0, pids[0], parent, _BEFORE), other.communicate("\n" * 9)[1]]
+    assert all(re.fullmatch(r"Process 1 of 3 has ended before MPI had begun in all: .*\n", text) for text in said), said
+
+
+@needs_children
+def test_none_is_ended_where_nothing_can_be_told_or_a_fork_goes_on() -> None:
+    with three(3) as (parent, pids):
+        assert watched(0, pids[0], parent, _BEFORE.replace("/children", "/nothing")) == ""
+        assert Path(f"/proc/{pids[0]}").exists()
+        ends = socket.socketpair()
+        fork = subprocess.Popen(["sleep", "60"], env=environment_of(1), stdin=ends[0])
+        assert watched(0, pids[0], parent, _BEFORE) == ""  # until it has ended by itself
+        fork.kill()
+        fork.wait()

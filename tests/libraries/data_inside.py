@@ -26,7 +26,6 @@ import graph_sessions
 import tensorflow as tf  # behind the door
 
 from fastgraph.data import element_specs, sharding
-from fastgraph.data.dataset import compute_batch_size
 
 #: The modules that are the tests' own.
 TEST_MODULES = ("framework.combinations", "framework.test_combinations", "data.kernel_tests.")
@@ -266,7 +265,7 @@ OWN: dict[str, Any] = {
     "data.experimental.ops.testing.sleep": sleep,
     "data.experimental.ops.readers.make_tf_record_dataset": make_tf_record_dataset,
     "data.experimental.ops.distribute._AutoShardDataset": auto_shard,
-    "data.experimental.ops.distribute.compute_batch_size": compute_batch_size,
+    "data.experimental.ops.distribute.compute_batch_size": sharding.compute_batch_size,
     "data.experimental.ops.shuffle_ops.index_shuffle": index_shuffle,
     "data.experimental.ops.global_shuffle_op._global_shuffle": global_shuffle,
     "data.experimental.ops.iterator_ops.make_saveable_from_iterator": graph_sessions.make_saveable,
