@@ -349,7 +349,9 @@ def _h5py() -> Any:
 
 def _write_h5(name: str, model: Any, more: tuple[str, list[Any]] = ("", [])) -> None:
     with _h5py().File(name, "w") as file:
-        file.create_group("vars").attrs["name"] = model.name  # Keras 2 asks for the group, Keras 3 gives it the name
+        file.create_group("vars").attrs.create(
+            "name", model.name
+        )  # Keras 2 asks for the group, Keras 3 gives it the name
         for group, weights in [*((name, own) for name, own, _ in groups_of(model)), more]:
             for index, weight in enumerate(weights):
                 file.create_dataset(f"{group}/{index}", data=weight.numpy())

@@ -133,7 +133,10 @@ class Layer(Arguments, Module):
             given = {**dict(zip(taken, args, strict=False)), **kwargs}
             for name in ("name", "trainable", "dtype"):
                 given.pop(name, None)
-            plain = len(args) <= len(taken) and all(isinstance(leaf, _PLAIN) for leaf in nesting.flatten(given))
+            try:
+                plain = len(args) <= len(taken) and all(isinstance(leaf, _PLAIN) for leaf in nesting.flatten(given))
+            except TypeError:  # keys of a dict without an order
+                plain = False
             object.__setattr__(self, "_given", given if plain else {})
             object.__setattr__(self, "_describes_itself", plain)
         return self
