@@ -352,9 +352,14 @@ def _write_h5(name: str, model: Any, more: tuple[str, list[Any]] = ("", [])) -> 
         file.create_group("vars").attrs.create(
             "name", model.name
         )  # Keras 2 asks for the group, Keras 3 gives it the name
-        for group, weights in [*((name, own) for name, own, _ in groups_of(model)), more]:
+        groups = groups_of(model)
+        for group, weights in [*((name, own) for name, own, _ in groups), more]:
             for index, weight in enumerate(weights):
                 file.create_dataset(f"{group}/{index}", data=weight.numpy())
+        for group, _, layer in groups:
+            for name, there in layer._KERAS_3_NAMES.items():
+                if (place := group.removesuffix("vars") + there) in file:
+                    file[group.removesuffix("vars") + name] = _h5py().SoftLink(place)  # where Keras 2 looks
 
 
 def _read_h5(path: str, model: Any, more: tuple[str, list[Any]] = ("", [])) -> None:

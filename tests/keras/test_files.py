@@ -310,6 +310,7 @@ def test_h5_files_have_each_layer_where_keras_3_has_it(tmp_path: Path) -> None:
             "grid/container_1/dense",
         }  # fmt: skip
         np.testing.assert_array_equal(file["layers/dense/vars/0"], model.towers["user"].kernel.numpy())
+        assert "vars/0" in file["layers/multi_head_attention/_key_dense"]  # where Keras 2 looks
     other = Wide()
     other(np.ones((1, 3)))
     other.load_weights(path)
