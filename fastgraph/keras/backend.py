@@ -139,5 +139,5 @@ def unique_name(base: str) -> str:
 
 def snake_case(name: str) -> str:
     """Return a class's name as Keras writes it: GlobalMaxPooling2D -> global_max_pooling2d, ReLU -> re_lu."""
-    text = re.sub(r"(?<=.)(?=[A-Z][a-z0-9])|(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    text = re.sub(r"(?<=.)(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])", "_", name).lower()
     return "private" + text if text.startswith("_") else text

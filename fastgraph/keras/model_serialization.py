@@ -6,10 +6,12 @@ Rule: a file has the classes and configs of the layers, how the model was compil
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import os
 import tempfile
+import warnings
 import zipfile
 from collections.abc import Mapping
 from typing import Any
@@ -41,6 +43,12 @@ def _plain(value: Any) -> Any:
         return value.as_list()
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
+    if inspect.isfunction(value) and value.__name__ == "<lambda>":
+        warnings.warn(
+            "A config has the names of functions and no code: this model, in which a layer has a Python lambda, is "
+            "loaded with custom_objects={'<lambda>': function} only. A function with a name is told from others.",
+            stacklevel=2,
+        )
     if hasattr(value, "get_config") or inspect.isfunction(value):
         return serialize_keras_object(value)
     return str(getattr(value, "name", value))
@@ -123,7 +131,8 @@ def save_model(
 ) -> None:
     """Write a model: layers, how it was compiled, weights and the optimizer's. Source: tf.keras.models.save_model.
 
-    filepath: `.keras`, or a folder. Raises NotBuiltError for .h5, FileExistsError unless `overwrite`, ValueError for a
+    filepath: `.keras`, or a folder, which has no config if the model cannot be described. Raises NotBuiltError for .h5,
+    FileExistsError unless `overwrite`, NotImplementedError for a `.keras` of what cannot be described, ValueError for a
     model that is not built and goes to a folder.
     """
     path = os.fspath(filepath)
@@ -137,8 +146,17 @@ def save_model(
             "pass of the model is not defined: call it, `fit` it, or give the shape of its inputs."
         )
     shapes = getattr(model, "_shapes", None)
+    try:
+        described = layers.serialize(model)
+    except NotImplementedError:
+        if path.endswith(".keras"):
+            raise
+        saved_model_saver.save(model, path)
+        with contextlib.suppress(FileNotFoundError):  # of a model that was there before
+            os.remove(os.path.join(path, _CONFIG))
+        return
     whole = {
-        **layers.serialize(model), "module": "keras", "compile_config": _compiled(model),
+        **described, "module": "keras", "compile_config": _compiled(model),
         "build_config": {"input_shape": None if shapes is None else [None, *shapes[0][1:]]},
     }  # fmt: skip
     text = json.dumps(whole, default=_plain)
@@ -147,7 +165,7 @@ def save_model(
         weight_files.atomically(os.path.join(path, _CONFIG), lambda name: weight_files.write_bytes(name, text.encode()))
         return
 
-    weights = weight_files.h5_content([*weight_files.groups_of(model), _optimizer_group(model)])
+    weights = weight_files.h5_content(model, _optimizer_group(model))
 
     def write(name: str) -> None:
         with zipfile.ZipFile(name, "w") as file:
@@ -177,7 +195,7 @@ def load_model(
         raise OSError(f"No file or directory found at {path}")
     if path.endswith((".h5", ".hdf5")):
         raise NotBuiltError(f"{path}: whole models are read from .keras or a folder; .h5 files are Keras 3's.")
-    folder = os.path.isdir(path)
+    folder, version = os.path.isdir(path), ""
     if folder and not os.path.exists(os.path.join(path, _CONFIG)):
         return saved_model_loader.load(path)
     if folder:
@@ -186,8 +204,18 @@ def load_model(
     else:
         with zipfile.ZipFile(path) as file:
             whole = json.loads(file.read("config.json"))
+            if "metadata.json" in file.namelist():
+                version = str(json.loads(file.read("metadata.json")).get("keras_version"))
     with identifiers.CustomObjectScope(custom_objects or {}):
-        model = layers.deserialize(whole)
+        try:
+            model = layers.deserialize(whole)
+        except (KeyError, TypeError, ValueError) as error:
+            if not version.startswith("3"):
+                raise
+            raise NotBuiltError(
+                f"{path} is a model of Keras {version}, whose configs are others ({error}). Its weights are read: "
+                "write them there by save_weights('w.weights.h5'), and here load_weights into such a model."
+            ) from error
         shape = (whole.get("build_config") or {}).get("input_shape")
         if not model.built and shape is not None:
             model.build(shape)

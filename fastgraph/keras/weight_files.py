@@ -10,8 +10,8 @@ from __future__ import annotations
 import io
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -56,7 +56,7 @@ def save_weights(
     if not overwrite and (os.path.exists(path) or checkpoint_exists(path)):
         raise FileExistsError(f"{path} is there already: save_weights(..., overwrite=True) writes over it.")
     if path.endswith(_H5):
-        content = h5_content(groups_of(model))
+        content = h5_content(model)
         atomically(path, lambda name: write_bytes(name, content))
         return
     if not path.endswith((_NPZ, _SAFE)):
@@ -204,61 +204,152 @@ def _assign(path: str, rows: list[tuple[str, Any, Any]]) -> None:
 # Keras's layout: a group for each layer where it is met first; its weights are vars/0, vars/1, ... Of a layer that is
 # an attribute it has the attribute's name, of one in a list, as in a model's `layers`, that of its class and a count.
 
-#: How the attributes are gone through: by Keras 3, by Keras 2, and here before, when there were those of models alone.
-_ORDERS: tuple[Callable[[list[str]], list[str]], ...] = (
-    sorted,
-    lambda names: sorted(names, reverse=True),
-    lambda names: sorted(names, key=lambda name: (name != "layers", name)),
+
+class _Layout(NamedTuple):
+    """The rules by which the layers of a model have their places in a file."""
+
+    order: Callable[[str], Any]
+    backwards: bool = False
+    keras_3: bool = False
+    nested: bool = False  # layers of lists in lists have places: in groups of their own, or here before as in one list
+    functional: str = "functional"
+
+
+def _private_last(name: str) -> tuple[bool, str]:
+    return name.startswith("_"), name
+
+
+_NOW = _Layout(_private_last, keras_3=True, nested=True)
+_KERAS_3 = (_NOW, _NOW._replace(nested=False))  # the second until lists in lists were written there
+_BEFORE = _Layout(str, nested=True, functional="model")
+_OTHERS = (
+    _Layout(str, backwards=True),  # Keras 2
+    _BEFORE,
+    _BEFORE._replace(order=lambda name: (name != "layers", name)),  # when there were the layers of models alone
 )
 
-
-def groups_of(model: Any, file: Any = None) -> list[tuple[str, list[Any]]]:
-    """Return (group, weights) of all layers as Keras 3 has them, or a file; what nothing leads to comes last."""
-    found: list[list[tuple[str, list[Any]]]] = []
-    for order in _ORDERS:
-        groups = list(_groups(model, "", set(), order))
-        if file is not None and "_layer_checkpoint_dependencies" in file:
-            groups = [(name.replace("/layers/", "/_layer_checkpoint_dependencies/"), own) for name, own in groups]
-        there = {id(weight) for _, own in groups for weight in own}
-        if left := [weight for weight in model.weights if id(weight) not in there]:
-            groups.append(("/others/vars", left))
-        if file is None or all(f"{name}/{i}" in file for name, own in groups for i in range(len(own))):
-            return groups
-        found.append(groups)
-    return found[0]
+_Groups = list[tuple[str, list[Any], Layer]]
 
 
-def _groups(
-    layer: Any, path: str, seen: set[int], order: Callable[[list[str]], list[str]]
-) -> Iterator[tuple[str, list[Any]]]:
-    """Yield (group, weights) of a layer and those inside of it that were not seen."""
+def groups_of(model: Any) -> _Groups:
+    """Return (group, weights, layer) of all layers as Keras 3 has them; what nothing leads to comes last."""
+    return _grouped(model, _NOW)
+
+
+def _grouped(model: Any, layout: _Layout) -> _Groups:
+    groups = list(_groups(model, "", set(), layout))
+    there = {id(weight) for _, own, _ in groups for weight in own}
+    if left := [weight for weight in model.weights if id(weight) not in there]:
+        groups.append(("/others/vars", left, model))
+    return groups
+
+
+def _groups_in(path: str, file: Any, model: Any) -> _Groups:
+    """Return the groups of a file for the layers of a model. Raises ValueError if it is not clear, or none fit."""
+    named = "vars" in file and "name" in file["vars"].attrs  # by Keras 3, and here since layers have places as there
+    found = [_grouped(model, layout) for layout in (_KERAS_3 if named else _KERAS_3 + _OTHERS)]
+    if "_layer_checkpoint_dependencies" in file:
+        found = [
+            [(name.replace("/layers/", "/_layer_checkpoint_dependencies/"), own, layer) for name, own, layer in groups]
+            for groups in found
+        ]
+    wrong = [_differences(file, groups) for groups in found]
+    fewest = min(range(len(found)), key=lambda i: len(wrong[i]))
+    if wrong[fewest]:
+        raise ValueError(f"{path} does not have the weights of the model: " + "; ".join(wrong[fewest]))
+    fits = [groups for groups, differences in zip(found, wrong, strict=True) if not differences]
+    places = [{id(w): f"{name}/{i}" for name, own, _ in groups for i, w in enumerate(own)} for groups in fits]
+    shapes = {id(w): tuple(w.shape.as_list()) for _, own, _ in fits[0] for w in own}
+    shaped = [i for i, ways in enumerate(places) if all(file[way].shape == shapes.get(w) for w, way in ways.items())]
+    if not named and any(places[i] != places[shaped[0]] for i in shaped):
+        raise ValueError(
+            f"{path} does not say which program wrote it, and the layers in dicts are in another order in Keras 3's "
+            "files than in others: it is not clear which weights are whose."
+        )
+    return fits[shaped[0] if shaped else 0]
+
+
+def _differences(file: Any, groups: _Groups) -> list[str]:
+    """Return what a file lacks, or has besides, of these groups."""
+    found = []
+    for name, own, layer in groups:
+        count = len(file[name]) if name in file else 0
+        late = layer._is_metric or getattr(layer, "stateful", False)  # Keras 3 has states among the weights
+        if count != len(own) and (own or not late):
+            lacks = f", it lacks {name}/{count}" if count < len(own) else ""
+            found.append(f"Layer '{layer.name}' expected {len(own)} variables, but received {count}{lacks}")
+    return found
+
+
+def _groups(layer: Any, path: str, seen: set[int], layout: _Layout) -> Iterator[tuple[str, list[Any], Layer]]:
+    """Yield (group, weights, layer) of a layer and those inside of it that were not seen."""
     seen.add(id(layer))
-    if own := sorted(layer._own_weights, key=lambda weight: not weight.trainable):
-        yield f"{path}/vars", own
+    yield f"{path}/vars", sorted(layer._own_weights, key=lambda weight: not weight.trainable), layer
     inside = {name: value for name, value in vars(layer).items() if name not in layer._UNTRACKED}
+    if layout.keras_3:
+        inside = {layer._KERAS_3_NAMES.get(name, name): value for name, value in inside.items()}
+    first: list[str] = []
     if hasattr(layer, "get_layer"):
-        inside["layers"] = layer.layers
-    for attribute in order(list(inside)):
-        counts: dict[str, int] = {}
-        for part in _layers_in(inside[attribute]):
-            if id(part) in seen:
-                continue
-            if part is inside[attribute]:
-                yield from _groups(part, f"{path}/{attribute}", seen, order)
-                continue
-            name = backend.snake_case(type(part).__name__)
-            number = counts.get(name, 0)
-            counts[name] = number + 1
-            yield from _groups(part, f"{path}/{attribute}/{name}" + f"_{number}" * bool(number), seen, order)
+        network: Any = layer._network is not None or "_layers" in layer._UNTRACKED  # functional, or Sequential
+        inside["layers"] = _tracked(inside) if layout.keras_3 and not network else layer.layers
+        first = ["layers"] if layout.keras_3 and network else []
+    rest = sorted({*inside} - {*first}, key=layout.order, reverse=layout.backwards)
+    for attribute in [*first, *rest]:
+        if isinstance(inside[attribute], Layer):
+            if id(inside[attribute]) not in seen:
+                yield from _groups(inside[attribute], f"{path}/{attribute}", seen, layout)
+        else:
+            yield from _groups_of_container(inside[attribute], f"{path}/{attribute}", seen, layout)
+
+
+def _groups_of_container(
+    value: Any, path: str, seen: set[int], layout: _Layout
+) -> Iterator[tuple[str, list[Any], Layer]]:
+    """Yield (group, weights, layer) of the layers in a list or dict, and inside of them, that were not seen."""
+    counts: dict[str, int] = {}
+    parts = _layers_in(value) if layout.nested and not layout.keras_3 else _items(value)
+    for part in parts:
+        if id(part) in seen and not layout.keras_3:  # Keras 3 counts them
+            continue
+        if isinstance(part, Layer):
+            name = _class_name(part, layout)
+        elif layout.nested and isinstance(part, (list, tuple, Mapping)):
+            name = "container"
+        else:
+            continue
+        number = counts.get(name, 0)
+        counts[name] = number + 1
+        place = f"{path}/{name}" + f"_{number}" * bool(number)
+        if not isinstance(part, Layer):
+            yield from _groups_of_container(part, place, seen, layout)
+        elif id(part) not in seen:
+            yield from _groups(part, place, seen, layout)
+
+
+def _tracked(inside: Mapping[str, Any]) -> list[Layer]:
+    """Return the layers in attributes as Keras 3 has them in `layers`: those of dicts are not sorted, as in Keras 2."""
+    found = {id(part): part for part in _layers_in(inside)}
+    return [part for part in found.values() if not part._is_metric]
+
+
+def _class_name(layer: Any, layout: _Layout) -> str:
+    if hasattr(layer, "get_layer") and layer._network is not None and type(layer).__name__ == "Model":
+        return layout.functional
+    name = backend.snake_case(type(layer).__name__)
+    return name.removeprefix("private") if layout.keras_3 and type(layer).__name__.startswith("_") else name
+
+
+def _items(value: Any) -> Iterable[Any]:
+    """Return what a list or dict holds; nothing of other values."""
+    return value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
 
 
 def _layers_in(value: Any) -> Iterator[Layer]:
     """Yield the layers that an attribute is or holds."""
     if isinstance(value, Layer):
         yield value
-    elif isinstance(value, (list, tuple, Mapping)):
-        for item in value.values() if isinstance(value, Mapping) else value:
-            yield from _layers_in(item)
+    for item in _items(value):
+        yield from _layers_in(item)
 
 
 def _h5py() -> Any:
@@ -271,28 +362,31 @@ def _h5py() -> Any:
     return h5py
 
 
-def h5_content(groups: list[tuple[str, list[Any]]]) -> memoryview:
-    """Return the bytes of a file of weights: made in memory, since HDF5 itself ends the process on a full disk."""
+def h5_content(model: Any, more: tuple[str, list[Any]] = ("", [])) -> memoryview:
+    """Return the bytes of a file of weights: made in memory, since HDF5 itself ends the process on a full disk.
+
+    more: a group beside those of the model's layers.
+    """
     room = io.BytesIO()
     with _h5py().File(room, "w") as file:
-        file.create_group("vars")  # which Keras 2 asks for
-        for group, weights in groups:
+        file.create_group("vars").attrs.create("name", model.name)  # Keras 2 wants the group, Keras 3 writes the name
+        groups = groups_of(model)
+        for group, weights in [*((name, own) for name, own, _ in groups), more]:
             for index, weight in enumerate(weights):
                 file.create_dataset(f"{group}/{index}", data=weight.numpy())
+        for group, _, layer in groups:
+            for name, there in layer._KERAS_3_NAMES.items():
+                if (place := group.removesuffix("vars") + there) in file:
+                    file[group.removesuffix("vars") + name] = _h5py().SoftLink(place)  # where Keras 2 looks
     return room.getbuffer()
 
 
 def _read_h5(path: str, model: Any, more: tuple[str, list[Any]] = ("", [])) -> None:
     """Set the weights from a file, and `more` if the file has that group with as many."""
     with _h5py().File(path, "r") as file:
-        groups = groups_of(model, file)
+        groups = [(name, own) for name, own, _ in _groups_in(path, file, model)]
         if more[0] in file and len(file[more[0]]) == len(more[1]):
             groups.append(more)
-        missing = [
-            f"{group}/{i}" for group, weights in groups for i in range(len(weights)) if f"{group}/{i}" not in file
-        ]
-        if missing:
-            raise ValueError(f"{path} lacks weights of the model: {missing}")
         rows = [
             (f"{group}/{i}", np.asarray(file[f"{group}/{i}"]), weight)
             for group, weights in groups

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import os
 import pickle
 import signal
@@ -13,6 +14,7 @@ import sys
 import tarfile
 import textwrap
 import urllib.error
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -276,6 +278,155 @@ def test_h5_files_have_the_layers_that_lists_and_attributes_hold(tmp_path: Path)
         model.load_weights(name)
         for one, two in zip(before, model.get_weights(), strict=True):
             np.testing.assert_array_equal(one, two)
+
+
+class Wide(keras.Model):
+    """Layers in every kind of place."""
+
+    def __init__(self, towers: str = "towers") -> None:
+        super().__init__()
+        setattr(self, towers, {"user": layers.Dense(3), "item": layers.Dense(3)})
+        self.first, self.grid = layers.Dense(3), [[layers.Dense(3)], [layers.Dense(3)]]
+        inputs = keras.Input((3,))
+        self.base = keras.Model(inputs, layers.Dense(3)(inputs))
+        self._held = layers.MultiHeadAttention(1, 2)
+        self.towers_of = towers
+
+    def call(self, x: Any) -> Any:
+        towers = getattr(self, self.towers_of)
+        x = self.base(self.grid[1][0](self.grid[0][0](self.first(towers["item"](towers["user"](x))))))
+        return self._held(x[:, None], x[:, None])
+
+
+def test_h5_files_have_each_layer_where_keras_3_has_it(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    model, path = Wide(), tmp_path / "m.weights.h5"
+    model(np.ones((1, 3)))
+    model.save_weights(path)
+    attention = {f"layers/multi_head_attention/{name}_dense" for name in ("query", "key", "value", "output")}
+    with h5py.File(path) as file:
+        assert {name.removesuffix("/vars/0") for name in names_in(file) if name.endswith("/vars/0")} == attention | {
+            "first", "layers/dense", "layers/dense_1", "base/layers/dense", "grid/container/dense",
+            "grid/container_1/dense",
+        }  # fmt: skip
+        np.testing.assert_array_equal(file["layers/dense/vars/0"], model.towers["user"].kernel.numpy())
+        assert "vars/0" in file["layers/multi_head_attention/_key_dense"]  # where Keras 2 looks
+    other = Wide()
+    other(np.ones((1, 3)))
+    other.load_weights(path)
+    np.testing.assert_array_equal(other.towers["user"].kernel, model.towers["user"].kernel)
+
+
+def test_h5_files_that_do_not_say_whose_order_they_have_are_not_guessed(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+
+    class Own(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.towers = {"user": layers.Dense(3), "item": layers.Dense(3)}
+
+        def call(self, x: Any) -> Any:
+            return self.towers["item"](self.towers["user"](x))
+
+    model, path = Own(), tmp_path / "m.weights.h5"
+    model(np.ones((1, 3)))
+    model.save_weights(path)
+    model.load_weights(path)
+    with h5py.File(path, "a") as file:
+        del file["vars"].attrs["name"]
+    with pytest.raises(ValueError, match="not clear which weights are whose"):
+        model.load_weights(path)
+
+
+def test_h5_files_count_layers_that_were_met_and_call_functional_models_so(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+
+    class MLP2(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense1, self.out = layers.Dense(6), layers.Dense(2)
+
+        def call(self, x: Any) -> Any:
+            return self.out(self.dense1(x))
+
+    inputs = keras.Input((3,))
+    base = keras.Model(inputs, layers.Dense(3)(inputs))
+    model, path = keras.Sequential([keras.Input((3,)), base, MLP2()]), tmp_path / "m.weights.h5"
+    model.save_weights(path)
+    with h5py.File(path) as file:
+        assert {name for name in names_in(file) if name.endswith("/0")} == {
+            "layers/functional/layers/dense/vars/0", "layers/mlp2/dense1/vars/0", "layers/mlp2/layers/dense_1/vars/0",
+        }  # fmt: skip
+    old = tmp_path / "old.weights.h5"
+    with h5py.File(path) as file, h5py.File(old, "w") as other:  # as such files were written here before
+        file.copy("layers/functional", other, "layers/model")
+        file.copy("layers/mlp2/dense1", other, "layers/mlp2/dense1")
+        file.copy("layers/mlp2/layers/dense_1", other, "layers/mlp2/layers/dense")
+    before = model.get_weights()
+    for name in (path, old):
+        model.set_weights([w * 0 for w in before])
+        model.load_weights(name)
+        for one, two in zip(before, model.get_weights(), strict=True):
+            np.testing.assert_array_equal(one, two)
+
+
+def test_h5_files_with_more_variables_than_a_layer_has_are_refused(tmp_path: Path) -> None:
+    pytest.importorskip("h5py")
+    keras.Sequential([layers.Dense(2, input_shape=(3,))]).save_weights(tmp_path / "m.weights.h5")
+    for last in (layers.Dense(2, use_bias=False, name="d"), layers.Dense(2, name="d")):
+        model = keras.Sequential([keras.Input((3,)), last])
+        if last.use_bias:
+            model.load_weights(tmp_path / "m.weights.h5")
+            continue
+        with pytest.raises(ValueError, match="Layer 'd' expected 1 variables, but received 2"):
+            model.load_weights(tmp_path / "m.weights.h5")
+
+
+class Scaled(layers.Layer):
+    def __init__(self, units: int, activation: Any = "relu", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.dense = layers.Dense(units, activation=activation)
+
+    def build(self, input_shape: Any) -> None:
+        self.dense.build(input_shape)
+        super().build(input_shape)
+
+    def call(self, x: Any) -> Any:
+        return self.dense(x)
+
+
+def test_layers_of_ones_own_without_get_config_are_described_by_their_arguments(tmp_path: Path) -> None:
+    pytest.importorskip("h5py")
+    model = keras.Sequential([keras.Input((3,)), Scaled(4, name="own")])
+    assert model.layers[0].get_config() == {"name": "own", "trainable": True, "dtype": "float32", "units": 4}
+    model.save(tmp_path / "m.keras")
+    again = keras.models.load_model(tmp_path / "m.keras", custom_objects={"Scaled": Scaled})
+    np.testing.assert_array_equal(again(np.ones((1, 3))), model(np.ones((1, 3))))
+    other = keras.Sequential([keras.Input((3,)), Scaled(4, activation=fg.nn.relu)])
+    with pytest.raises(NotImplementedError, match="must override `get_config"):
+        other.save(tmp_path / "n.keras")
+    other.save(tmp_path / "n")
+    assert len(keras.models.load_model(tmp_path / "n").variables) == 2
+
+
+def test_functions_of_lambda_layers_are_asked_for_by_name(tmp_path: Path) -> None:
+    pytest.importorskip("h5py")
+    model = keras.Sequential([keras.Input((3,)), layers.Lambda(lambda x: x * 2)])
+    with pytest.warns(UserWarning, match="no code"):
+        model.save(tmp_path / "m.keras")
+    with pytest.raises(ValueError, match="no code of it"):
+        keras.models.load_model(tmp_path / "m.keras")
+    again = keras.models.load_model(tmp_path / "m.keras", custom_objects={"<lambda>": lambda x: x * 2})
+    np.testing.assert_array_equal(again(np.ones((1, 3))), np.full((1, 3), 2))
+
+
+def test_whole_models_of_keras_3_are_told_by_their_version(tmp_path: Path) -> None:
+    config = {"class_name": "InputLayer", "config": {"batch_shape": [None, 3]}, "module": "keras.layers"}
+    with zipfile.ZipFile(tmp_path / "m.keras", "w") as file:
+        file.writestr("config.json", json.dumps(config))
+        file.writestr("metadata.json", json.dumps({"keras_version": "3.15.1"}))
+    with pytest.raises(NotBuiltError, match=r"of Keras 3\.15\.1"):
+        keras.models.load_model(tmp_path / "m.keras")
 
 
 def names_in(file: Any) -> list[str]:

@@ -27,7 +27,7 @@ from numba.core.imputils import builtin_registry
 from numba.core.typing.context import Context
 from numba.extending import intrinsic
 
-from fastgraph.compiler.cpu.intrinsics import FUNCTIONS, Buffers
+from fastgraph.compiler.cpu.intrinsics import FUNCTIONS, Buffers, note_slots
 
 if TYPE_CHECKING:
     from numba.core.base import BaseContext
@@ -599,6 +599,7 @@ class _Writer:
         if isinstance(array.type, Buffers):
             if place.literal is None:
                 raise RefusedError(ast.unparse(node))
+            note_slots(self.builder, array.type)
             slot = array.type.slots[place.literal]
             held = self.builder.load(self.builder.gep(array.value, [place.value]))
             return _Typed(slot, self.builder.bitcast(held, self.target.get_value_type(slot)))

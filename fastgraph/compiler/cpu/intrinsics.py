@@ -111,9 +111,14 @@ class _Write(AbstractTemplate):
 def _lower_buffers_item(
     context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]
 ) -> ir.Value:
-    vars(builder.module)["_fastgraph_slots"] = len(sig.args[0].slots)
+    note_slots(builder, sig.args[0])
     pointer = builder.load(cgutils.gep(builder, args[0], args[1]))
     return builder.bitcast(pointer, context.get_value_type(sig.return_type))
+
+
+def note_slots(builder: ir.IRBuilder, buffers: Buffers) -> None:
+    """Say how many slots the module's kernel has, before its elements are read and written."""
+    vars(builder.module)["_fastgraph_slots"] = len(buffers.slots)
 
 
 def _promise_disjoint(instruction: ir.Instruction, elements: Elements) -> None:
@@ -127,7 +132,8 @@ def _promise_disjoint(instruction: ir.Instruction, elements: Elements) -> None:
     made: dict[int, Any] = vars(module).setdefault("_fastgraph_promises", {})
     if number not in made:
         domain = module.add_metadata(["fastgraph"])
-        count = vars(module).get("_fastgraph_slots", 0)
+        count = vars(module).get("_fastgraph_slots", 0)  # of functions that are handed a slot's elements: not known
+        count = max(count, elements.count) if isinstance(elements, Slot) else count
         scopes = [module.add_metadata([f"fastgraph slot {i}", domain]) for i in range(count)]
         own = module.add_metadata([scopes.pop(number)]) if number >= 0 else None
         made[number] = own, module.add_metadata(scopes) if scopes else None

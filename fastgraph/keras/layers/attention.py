@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
@@ -200,6 +201,8 @@ class MultiHeadAttention(Layer):
     first and the last). Masks, attention_mask b[b, q, v] and use_causal_mask say which places are seen.
     Source: tf.keras.layers.MultiHeadAttention; Vaswani et al. 2017.
     """
+
+    _KERAS_3_NAMES = MappingProxyType({f"_{one}_dense": f"{one}_dense" for one in ("query", "key", "value", "output")})
 
     def __init__(
         self, num_heads: int, key_dim: int, value_dim: int | None = None, dropout: float = 0.0, use_bias: bool = True,

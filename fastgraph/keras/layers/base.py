@@ -7,9 +7,9 @@ in which they were set; weights made by `add_weight` come first.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
-from types import FunctionType
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FunctionType, MappingProxyType
+from typing import Any, Self
 
 import numpy as np
 
@@ -45,7 +45,8 @@ from fastgraph.staging.autograph import convert
 from fastgraph.state.module import Module
 from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
 
-_NO_VARIABLES = (str, bytes, int, float, bool, type(None))
+_PLAIN = (str, int, float, bool, type(None))
+_NO_VARIABLES = (bytes, *_PLAIN)
 _NO_PARTS = frozenset({*_NO_VARIABLES, DType, Variable, FunctionType})
 
 
@@ -113,11 +114,32 @@ class Layer(Arguments, Module):
     #: Attributes that are no dependencies: what is in them is one by another name, or nobody's to restore.
     _UNTRACKED = frozenset(
         {"_own_weights", "_regularized", "_loss_functions", "_nodes", "_initial_weights", "_shapes", "_input_spec"}
-    ) | {"_given_specs", "_more_specs"}
+    ) | {"_given_specs", "_more_specs", "_given", "_describes_itself"}
+    #: The names of attributes under which Keras 3 has what is in them, where those are others.
+    _KERAS_3_NAMES: Mapping[str, str] = MappingProxyType({})
+    _given: dict[str, Any] | None = None  # the arguments of a class of one's own without `get_config`, if plain
+    _describes_itself = True
     _name: str
     _is_metric = False
     _any_masks = False  # whether there is a layer that makes masks: before that nobody looks for any
     _any_losses = False  # whether any layer has added a loss of a call: before that there is nothing to clear
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Return a layer to be initialized; of a class without `get_config` it keeps the arguments for that."""
+        self = super().__new__(cls)
+        if cls.get_config is Layer.get_config and not cls.__module__.startswith("fastgraph."):
+            rows = list(inspect.signature(cls.__init__).parameters.values())[1:]
+            taken = [row.name for row in rows if row.kind is row.POSITIONAL_OR_KEYWORD]
+            given = {**dict(zip(taken, args, strict=False)), **kwargs}
+            for name in ("name", "trainable", "dtype"):
+                given.pop(name, None)
+            try:
+                plain = len(args) <= len(taken) and all(isinstance(leaf, _PLAIN) for leaf in nesting.flatten(given))
+            except TypeError:  # keys of a dict without an order
+                plain = False
+            object.__setattr__(self, "_given", given if plain else {})
+            object.__setattr__(self, "_describes_itself", plain)
+        return self
 
     def __init__(
         self, trainable: bool = True, name: str | None = None, dtype: DTypeLike | None = None, dynamic: bool =
@@ -600,10 +622,23 @@ class Layer(Arguments, Module):
         return traced_specs(self, input_signature)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer; a subclass adds its own."""
+        """Return the arguments that make such a layer; a subclass adds its own, if they are not plain values.
+
+        Raises NotImplementedError for a subclass that was made of others, and does not.
+        """
+        if not self._describes_itself:
+            raise NotImplementedError(
+                f"Layer {type(self).__name__} was created by passing non-serializable argument values in `__init__()`, "
+                "and therefore the layer must override `get_config()` to return its arguments."
+            )
         config: dict[str, Any] = {"name": self._name, "trainable": self._trainable, "dtype": self._dtype.name}
         if self._batch_input_shape is not None:
             config["batch_input_shape"] = self._batch_input_shape
+        if self._given is not None and not self._taken:
+            parameters = inspect.signature(type(self).__init__).parameters
+            if not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
+                config = {name: value for name, value in config.items() if name in parameters}
+            config |= self._given
         return {**config, **self._config()}
 
     @classmethod

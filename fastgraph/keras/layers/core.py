@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from fastgraph.graph.control_flow import cond
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.keras import activations, backend
 from fastgraph.keras.activations import ActivationLike
-from fastgraph.keras.identifiers import Identifier
+from fastgraph.keras.identifiers import Identifier, get_registered_object
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training, shapes_of
 from fastgraph.keras.layers.input_spec import InputSpec
@@ -351,6 +351,15 @@ class Lambda(Layer):
         None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(**kwargs)
+        if isinstance(function, Mapping) and function.get("class_name") == "function":  # of a config in a file
+            name = str(function["config"])
+            found = get_registered_object(name)
+            if found is None:
+                raise ValueError(
+                    f"The file has the name of the function of Lambda layer {self.name!r}, {name!r}, and no code of "
+                    f"it: give it as load_model(..., custom_objects={{{name!r}: function}})."
+                )
+            function = found
         self.arguments = dict(arguments or {})
         self.function = function
         self._output_shape, self._mask = output_shape, mask
