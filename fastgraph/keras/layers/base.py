@@ -68,6 +68,31 @@ _NOTHING: dict[str, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
+class _KeepsArguments:
+    """What a layer is made of, kept for `get_config`: of a base, so that `__init__` says what a layer takes."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Return a layer to be initialized; of a class without `get_config` it keeps the arguments for that."""
+        self = super().__new__(cls)
+        if (
+            issubclass(cls, Layer)
+            and cls.get_config is Layer.get_config
+            and not cls.__module__.startswith("fastgraph.")
+        ):
+            rows = list(inspect.signature(cls.__init__).parameters.values())[1:]
+            taken = [row.name for row in rows if row.kind is row.POSITIONAL_OR_KEYWORD]
+            given = {**dict(zip(taken, args, strict=False)), **kwargs}
+            for name in ("name", "trainable", "dtype"):
+                given.pop(name, None)
+            try:
+                plain = len(args) <= len(taken) and all(isinstance(leaf, _PLAIN) for leaf in nesting.flatten(given))
+            except TypeError:  # keys of a dict without an order
+                plain = False
+            object.__setattr__(self, "_given", given if plain else {})
+            object.__setattr__(self, "_describes_itself", plain)
+        return self
+
+
 @without(
     {
         "compile(metrics=...), or a metric that a `train_step` of your own updates": "add_metric",
@@ -83,7 +108,7 @@ _NOTHING: dict[str, tuple[Any, ...]] = {
         "`output` of a layer": "get_output_at get_output_mask_at get_output_shape_at output_mask outbound_nodes",
     }
 )
-class Layer(Arguments, Module):
+class Layer(_KeepsArguments, Arguments, Module):
     """The base of layers: state the weights in `build(input_shape)`, the function in `call(inputs, ...)`.
 
     A call builds the layer if need be, and hands `training` on to the layers inside. Source: tf.keras.layers.Layer.
@@ -123,23 +148,6 @@ class Layer(Arguments, Module):
     _is_metric = False
     _any_masks = False  # whether there is a layer that makes masks: before that nobody looks for any
     _any_losses = False  # whether any layer has added a loss of a call: before that there is nothing to clear
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Return a layer to be initialized; of a class without `get_config` it keeps the arguments for that."""
-        self = super().__new__(cls)
-        if cls.get_config is Layer.get_config and not cls.__module__.startswith("fastgraph."):
-            rows = list(inspect.signature(cls.__init__).parameters.values())[1:]
-            taken = [row.name for row in rows if row.kind is row.POSITIONAL_OR_KEYWORD]
-            given = {**dict(zip(taken, args, strict=False)), **kwargs}
-            for name in ("name", "trainable", "dtype"):
-                given.pop(name, None)
-            try:
-                plain = len(args) <= len(taken) and all(isinstance(leaf, _PLAIN) for leaf in nesting.flatten(given))
-            except TypeError:  # keys of a dict without an order
-                plain = False
-            object.__setattr__(self, "_given", given if plain else {})
-            object.__setattr__(self, "_describes_itself", plain)
-        return self
 
     def __init__(
         self, trainable: bool = True, name: str | None = None, dtype: DTypeLike | None = None, dynamic: bool =
@@ -460,13 +468,20 @@ class Layer(Arguments, Module):
         """All weights: the trainable ones, then the others."""
         return each_once(self.trainable_weights + self.non_trainable_weights)
 
-    variables = ReadOnly[list[Variable]]("weights", "All weights.")  # type: ignore[assignment]
-    trainable_variables = ReadOnly[list[Variable]](  # type: ignore[assignment]
-        "trainable_weights", "The weights that training changes."
-    )
-    non_trainable_variables = ReadOnly[list[Variable]](  # type: ignore[assignment]
-        "non_trainable_weights", "The weights that training leaves alone."
-    )
+    @property
+    def variables(self) -> list[Variable]:  # type: ignore[override]
+        """All weights."""
+        return self.weights
+
+    @property
+    def trainable_variables(self) -> list[Variable]:  # type: ignore[override]
+        """The weights that training changes."""
+        return self.trainable_weights
+
+    @property
+    def non_trainable_variables(self) -> list[Variable]:  # type: ignore[override]
+        """The weights that training leaves alone."""
+        return self.non_trainable_weights
 
     def get_weights(self) -> list[Any]:
         """Return the values of `weights` as NumPy arrays."""
