@@ -69,7 +69,7 @@ _NOTHING: dict[str, tuple[Any, ...]] = {
 
 
 class _KeepsArguments:
-    """What a layer is made of, kept for `get_config`: of a base, so that `__init__` says what a layer takes."""
+    """The arguments of layers, kept for `get_config`: in a base, so that `__init__` says what a layer takes."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Return a layer to be initialized; of a class without `get_config` it keeps the arguments for that."""
