@@ -27,7 +27,7 @@ def png_pixels(images: Any, picture: Any, data: bytes, channels: int, bits: int)
     images: Pillow's module Image. channels: 1, 3, 4 or those of the file (0). Raises ValueError for a file cut off.
     """
     depth, color = data[24], data[25]
-    chunks, body = _chunks(data)
+    chunks, packed = _chunks(memoryview(data))
     is_grey = color in (_GREY, _GREY_ALPHA)
     clear = chunks.get(b"tRNS", b"") if channels == 4 and color in (_GREY, _RGB) else b""
     if color in (_GREY, _RGB):
@@ -42,15 +42,15 @@ def png_pixels(images: Any, picture: Any, data: bytes, channels: int, bits: int)
         return _with_channels(pixels, 4, (key & (1 << depth) - 1) * (255 // ((1 << depth) - 1)))
     if bits == 8 and not is_grey and channels != 1 and key is None:
         return None
-    pixels = png16(images, data, body)
+    pixels = png16(images, data, b"".join(packed))
     if channels == 1 and not is_grey:
         pixels = _grey(pixels, chunks, bits == 8)
     pixels = _with_channels(pixels, channels, key)
     return pixels if bits > 8 else (pixels >> 8).astype(np.uint8)
 
 
-def _chunks(data: bytes) -> tuple[dict[bytes, bytes], bytes]:
-    """The chunks before the pixels, of each kind the first that is whole and in its place, and the packed pixels."""
+def _chunks(data: memoryview) -> tuple[dict[bytes, bytes], list[memoryview]]:
+    """The chunks before the pixels, of each kind the first that is whole and in its place; parts of packed pixels."""
     found: dict[bytes, bytes] = {}
     at, parts = 8, []
     while at + 8 <= len(data):
@@ -59,11 +59,11 @@ def _chunks(data: bytes) -> tuple[dict[bytes, bytes], bytes]:
         at += 12 + size
         if kind == b"IDAT":
             parts.append(content)
-        elif parts or zlib.crc32(kind + content).to_bytes(4, "big") != data[at - 4 : at]:
+        elif parts or zlib.crc32(content, zlib.crc32(kind)).to_bytes(4, "big") != data[at - 4 : at]:
             continue
         elif kind in (b"PLTE", b"tRNS") or b"PLTE" not in found:
-            found.setdefault(kind, content)
-    return found, b"".join(parts)
+            found.setdefault(kind, bytes(content))
+    return found, parts
 
 
 def png16(images: Any, data: bytes, body: bytes) -> Array:
@@ -72,7 +72,6 @@ def png16(images: Any, data: bytes, body: bytes) -> Array:
     Pillow unpacks high bytes and low bytes: as channels of 8 bits side by side, or one after the other.
     """
     width, height, _, color, _, _, interlaced = struct.unpack_from(">IIBBBBB", data, 16)
-
     size = sum(
         len(range(y, height, down)) * (1 + 2 * _CHANNELS[color] * len(range(x, width, right)))
         for y, x, down, right in (_PASSES if interlaced else [(0, 0, 1, 1)])

@@ -1,6 +1,6 @@
 """Pooling by a ratio that is no whole number: regions of random sizes that add up to the image.
 
-Rule: the sizes are drawn as tensors, and the rest is gathers and reductions, so that graphs draw anew at each call.
+Rule: the sizes are drawn as tensors, anew at each call unless there is a seed; the rest is gathers and reductions.
 Source: Graham, "Fractional Max-Pooling" (2014).
 """
 
