@@ -12,6 +12,7 @@ import contextlib
 import faulthandler
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,11 +24,22 @@ GRACE = 60.0
 
 def _running() -> dict[int, int]:
     """Return the processes of this machine that can be seen, each with its parent."""
-    found = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            found[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
-    return found
+    return {pid: int(stat.rpartition(b")")[2].split()[1]) for pid, stat in _read("stat")}
+
+
+def _read(name: str) -> Iterator[tuple[int, bytes]]:
+    """Yield (process, what its file of this name holds). Processes end meanwhile, at any moment: those are left out.
+
+    Listed, not globbed: to look whether `/proc/N/stat` is there raises ProcessLookupError while N ends, and what is
+    raised here, outside a test, ends the whole run.
+    """
+    for entry in os.listdir("/proc") if sys.platform == "linux" else ():
+        if entry.isdecimal():
+            content = b""
+            with contextlib.suppress(OSError):
+                content = (Path("/proc") / entry / name).read_bytes()
+            if content:
+                yield int(entry), content
 
 
 def descendants(of: int) -> set[int]:
@@ -43,11 +55,7 @@ def descendants(of: int) -> set[int]:
 def _marked(nodeid: str) -> set[int]:
     """Return the processes that were started with the environment of the test, whoever their parent is now."""
     mark = f"PYTEST_CURRENT_TEST={nodeid} (".encode()
-    found = set()
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):
-            if any(each.startswith(mark) for each in path.read_bytes().split(b"\0")):
-                found.add(int(path.parent.name))
+    found = {pid for pid, names in _read("environ") if any(each.startswith(mark) for each in names.split(b"\0"))}
     return found - {os.getpid()}
 
 

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import hung
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -89,3 +90,20 @@ def test_what_nothing_interrupts_ends_its_worker_alone(tmp_path: Path) -> None:
     lines, output = outcome(tmp_path, True, "-n", "1", "-k", "stays or after")
     assert "PASSED test_some.py::test_after_these" in lines, output
     assert "crashed while running 'test_some.py::test_stays_in_c'" in output
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+def test_processes_that_end_while_they_are_looked_for_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Path.read_bytes
+
+    def ends(path: Path) -> bytes:
+        if path.parent.name == str(os.getpid()):
+            raise ProcessLookupError(3, "No such process")
+        return read(path)
+
+    with subprocess.Popen(["sleep", "60"]) as process:
+        assert process.pid in hung.descendants(os.getpid())
+        monkeypatch.setattr(Path, "read_bytes", ends)
+        monkeypatch.setattr(Path, "stat", ends)  # what a glob does
+        assert os.getpid() not in hung._running() and process.pid in hung._running()
+        process.kill()
