@@ -22,6 +22,7 @@ from fastgraph.compiler.nest.fusion import UPDATES, Cluster, Fusion, lowerable
 from fastgraph.compiler.nest.scalar_ir import Scalar, walk
 from fastgraph.compiler.nest.split_column_reductions import split_columns
 from fastgraph.compiler.nest.split_reductions import few_at_a_time, split
+from fastgraph.compiler.paired_products import is_served
 from fastgraph.compiler.program.program import (
     PARTIAL_NODE,
     AliasStep,
@@ -113,8 +114,8 @@ class Assembler:
         """Return whether a node is a product that the executor computes by blocks in registers, or by BLAS."""
         if node.op.step != "gemm" or node in self.opaque:
             return False
-        if "pairs" in node.attrs:
-            return True
+        if "pairs" in node.attrs:  # a CPU without them has no blocks of pairs: the op's body computes it
+            return is_served(node.attrs["pairs"])
         dtype = node.outputs[0].aval.dtype.name
         if dtype != "int32" or not vector_bits():  # BLAS has none of integers: a kernel of its own, or a loop nest
             return dtype in FLOATS and not self.is_of_vectors(node)

@@ -25,12 +25,18 @@ LEAST = 1 << 13
 _NARROW = ("int8", "uint8", "int16")
 
 
+def is_served(kind: str) -> bool:
+    """Return whether this CPU multiplies pairs of bfloat16, or of int16."""
+    return bool(pair_products() & {"bfloat16": 1, "int16": 2}[kind])
+
+
 def is_paired(node: Node) -> bool:
     """Return whether the product is computed in pairs."""
-    if node.op.name != "matmul" or not (there := pair_products()):
+    if node.op.name != "matmul":
         return False
     dtype = node.outputs[0].aval.dtype.name
-    fits = there & 1 if dtype == "bfloat16" else there & 2 and dtype == "int32" and all(map(_is_narrow, node.inputs))
+    kind = "bfloat16" if dtype == "bfloat16" else "int16"
+    fits = is_served(kind) and (kind == "bfloat16" or (dtype == "int32" and all(map(_is_narrow, node.inputs))))
     shapes = [value.aval.shape for value in (*node.inputs, *node.outputs)]
     if not fits or any(shape is None or [*shape].count(None) > 1 for shape in shapes):
         return False

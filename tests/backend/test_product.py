@@ -13,6 +13,7 @@ import fastgraph as fg
 from fastgraph.compiler.program.program import KernelStep
 from fastgraph.core.base import flags
 from fastgraph.core.native.matmul import pair_products
+from fastgraph.ops.matmul import paired_matmul_p
 from fastgraph.runtime import step_specs
 from tests import native
 
@@ -335,6 +336,17 @@ def test_numbers_of_16_bits_in_pairs(kind: str, turned: tuple[bool, bool]) -> No
             np.testing.assert_allclose(fg.cast(got, "float32"), fg.cast(want, "float32"), rtol=1e-2, atol=1e-2 * k**0.5)
     paired = "paired_matmul" in str(function.get_concrete_function(x, y).explain())
     assert paired == bool(pair_products() & (2 if whole else 1))
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "int16"])
+def test_pairs_on_any_cpu(bits: int, kind: str) -> None:
+    """Without the instruction the op's body computes them: blocks of pairs would end the process."""
+    x, y = (fg.fill(shape, np.uint32(0x3F80C000 if kind == "bfloat16" else 0x7FFD)) for shape in ((3, 2), (2, 3)))
+    rule = {"transpose_a": False, "transpose_b": False, "pairs": kind}
+    function = fg.function(lambda a, b: paired_matmul_p(a, b, **rule))
+    with flags.override(tier="last"):
+        got = function(x, y)
+    np.testing.assert_allclose(got, paired_matmul_p(x, y, **rule))
 
 
 def test_products_of_pairs_of_unknown_sizes() -> None:
