@@ -579,7 +579,6 @@ def _call(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> An
 
 
 def _python(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """A call of a Python function of this process."""
     key = held_by(str(attrs.get("token", "")))
     if key is None:
         raise NotFoundError(None, None, f"Node '{name}': its Python function is not in this process")

@@ -544,12 +544,10 @@ class TestCase(_Base):  # type: ignore[misc]
 
 
 def _bytes(array: Any) -> Any:
-    """Strings as the bytes that tensors have."""
     return np.array([x.encode() for x in array.flat], object).reshape(array.shape) if array.dtype.kind == "U" else array
 
 
 def _as_list(value: Any) -> Any:
-    """Rows as nested lists."""
     if isinstance(value, RaggedTensor | RaggedTensorValue):
         return value.to_list()
     if isinstance(value, EagerTensor | np.ndarray):

@@ -465,7 +465,6 @@ def _joined_shape(target: Any, rows: Tensor) -> Any:
 
 
 def _zero_block(target: Any, source: Tensor) -> Any:
-    """Zeros of the shape of a jacobian."""
     op = primitives.public_function
     return op("zeros")(op("concat")([op("shape")(target), op("shape")(source)], 0), source.dtype)
 
