@@ -19,8 +19,8 @@ from fastgraph.ops.fractional_pooling import FractionalAvgPool
 from fastgraph.ops.fractional_pooling import FractionalMaxPool
 from fastgraph.ops.isotonic_regression import IsotonicRegression
 from fastgraph.ops.patches import MaxPoolWithArgmax
-from fastgraph.ops.sorting import ApproxTopK
-from fastgraph.ops.sorting import TopKV2
+from fastgraph.ops.top_k import ApproxTopK
+from fastgraph.ops.top_k import TopKV2
 from fastgraph.ops.window_arguments import PadLike
 from typing import Any
 import builtins
