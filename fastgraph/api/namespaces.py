@@ -129,7 +129,6 @@ def _find(namespace: str, name: str) -> Any:
 
 
 def _raw_ops() -> Any:
-    """Return the module that serves tf.raw_ops."""
     return imported(f"{ROOT}.graphdef.raw_ops")
 
 

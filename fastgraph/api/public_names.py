@@ -557,7 +557,7 @@ PUBLIC: dict[str, str] = {
             "ops.nn_ops": "l2_normalize",
             "ops.rounding": "round",
             "ops.scans": "cumprod cumsum",
-            "ops.sorting": "in_top_k",
+            "ops.top_k": "in_top_k",
             "ops.tiling": "tile",
             "keras.backend_functions": (
                 "all any arange argmax argmin batch_flatten binary_crossentropy cast_to_floatx "

@@ -315,7 +315,6 @@ class ExtensionType(_Fields, CompositeTensor, metaclass=ExtensionTypeMeta):
 
     @property
     def _type_spec(self) -> Any:
-        """The spec of this object."""
         found = self.__dict__.get(_SPEC)
         if found is None:
             fields = [(name, nesting.map_structure(_spec_of, self.__dict__[name])) for name in self._fg_names()]

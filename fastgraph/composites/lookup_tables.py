@@ -51,8 +51,6 @@ class TextFileIndex:
 
 
 class _OfDtypes(AutoTrackable):
-    """The base of what has keys and values."""
-
     _key_dtype: DType
     _value_dtype: DType
 
@@ -227,8 +225,6 @@ class LookupInterface(_OfDtypes, TrackableResource):
 
 
 class _Entries(LookupInterface):
-    """The base of tables that have entries of their own."""
-
     _table: Any
     _default_value: Tensor
 

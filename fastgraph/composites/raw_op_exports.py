@@ -25,7 +25,8 @@ from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.runtime_assertions import check_indices
 from fastgraph.ops.scatter import tensor_scatter_update_p
-from fastgraph.ops.sorting import ApproxTopK, approx_max_k, approx_min_k, argsort
+from fastgraph.ops.sorting import argsort
+from fastgraph.ops.top_k import ApproxTopK, approx_max_k, approx_min_k
 
 
 class RaggedFillEmptyRows(NamedTuple):

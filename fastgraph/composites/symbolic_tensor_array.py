@@ -546,7 +546,6 @@ def _is_scratch(trace: Any) -> bool:
 
 
 def _integer(value: object, what: str) -> Any:
-    """An index or size as an integer tensor."""
     tensor = as_tensor(value, int32) if type(value) is int else as_tensor(value)
     if not tensor.dtype.is_integer:
         raise TypeError(f"The {what} of a TensorArray is an integer, got {value!r}")

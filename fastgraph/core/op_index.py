@@ -85,7 +85,7 @@ PRIMITIVES: dict[str, str] = {
     "slice_accumulation": "gather_add strided_slice_add",
     "slicing": "slice slice_dynamic slice_grad",
     "softmax": "cross_entropy log_softmax pick_labels softmax sparse_cross_entropy",
-    "sorting": "argsort in_top_k search_sorted sort top_k unique unique_slices",
+    "sorting": "argsort search_sorted sort unique unique_slices",
     "special_functions": (
         "digamma erfinv lgamma ndtri nextafter polygamma softsign truncatediv truncatemod xdivy xlog1py xlogy zeta"
     ),
@@ -101,6 +101,7 @@ PRIMITIVES: dict[str, str] = {
         "list_begin list_blank list_extend list_get list_grow list_push list_push_begin list_reserve list_set list_trim"
     ),
     "tiling": "tile",
+    "top_k": "in_top_k top_k",
     "tridiagonal": "eigh_tridiagonal tridiagonal_solve",
 }
 
@@ -295,9 +296,8 @@ PUBLIC: dict[str, str] = {
         "nn.softmax_cross_entropy_with_logits nn.sparse_softmax_cross_entropy_with_logits"
     ),
     "sorting": (
-        "argsort math.approx_max_k math.approx_min_k math.in_top_k math.is_non_decreasing "
-        "math.is_strictly_increasing math.top_k nn.approx_max_k nn.approx_min_k nn.in_top_k nn.top_k "
-        "raw_ops.Bucketize raw_ops.UniqueV2 raw_ops.UniqueWithCountsV2 searchsorted sort unique unique_with_counts"
+        "argsort math.is_non_decreasing math.is_strictly_increasing raw_ops.Bucketize raw_ops.UniqueV2 "
+        "raw_ops.UniqueWithCountsV2 searchsorted sort unique unique_with_counts"
     ),
     "space_to_batch": "batch_to_space nn.depth_to_space nn.space_to_depth space_to_batch",
     "special_functions": (
@@ -323,5 +323,9 @@ PUBLIC: dict[str, str] = {
     ),
     "svd_and_eigen": "eig eigvals linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.svd",
     "tiling": "meshgrid repeat tile",
+    "top_k": (
+        "math.approx_max_k math.approx_min_k math.in_top_k math.top_k nn.approx_max_k nn.approx_min_k nn.in_top_k "
+        "nn.top_k"
+    ),
     "tridiagonal": "linalg.eigh_tridiagonal linalg.tridiagonal_matmul linalg.tridiagonal_solve",
 }

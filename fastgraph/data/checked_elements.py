@@ -52,8 +52,6 @@ class IgnoreErrors(Same):
 
 
 class _Ignoring(Iterator[Element]):
-    """One pass."""
-
     def __init__(self, left: Iterator[Element], log: bool) -> None:
         self.left, self.log = left, log
 

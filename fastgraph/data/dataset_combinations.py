@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from fastgraph.data.dataset import Dataset
 
 AUTOTUNE = -1
-_CORES = os.cpu_count() or 1
 
 
 def _cycle_length(threads: Any) -> int:

@@ -77,8 +77,6 @@ def _make(made: _Made) -> None:
 
 
 class _Error:
-    """An error in the place of an element."""
-
     def __init__(self, error: BaseException) -> None:
         self.error = error
 

@@ -24,8 +24,6 @@ from fastgraph.ops.random_states import first_state, generators
 
 
 class _Store:
-    """The elements of one queue, and their lock."""
-
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity if capacity >= 0 else 2**31 - 1
         self.rows: list[tuple[Any, ...]] = []

@@ -46,8 +46,6 @@ class Table:
 
 
 class _Batches(Iterator[tuple[Any, ...]]):
-    """One pass, batch by batch."""
-
     def __init__(self, table: Table, size: int, drop: bool) -> None:
         self.table, self.size, self.drop = table, size, drop
         self.left = np.empty(0, np.int64)

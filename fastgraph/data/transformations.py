@@ -108,8 +108,6 @@ class _Skipping(_Taking):
 
 
 class _Sharding(Iterator[Element]):
-    """One pass over one shard."""
-
     def __init__(self, left: Iterator[Element], shards: int, index: int) -> None:
         self.left, self.shards, self.index, self.at = left, shards, index, 0
 

@@ -138,8 +138,6 @@ class PaddedBatch(OfTensors):
 
 
 class _PaddedBatches(Iterator[Element]):
-    """One pass, batch by batch."""
-
     def __init__(self, batch: PaddedBatch, run: Run) -> None:
         self.batch, self.left = batch, batch.source.elements(run)
         self.shapes = [[int(size) for size in as_array(shape).tolist()] for shape in batch.shapes]
@@ -367,8 +365,6 @@ class SparseBatch(Source):
 
 
 class _SparseBatches(Iterator[Element]):
-    """One pass, batch by batch."""
-
     def __init__(self, batch: SparseBatch, run: Run) -> None:
         self.batch, self.left = batch, batch.source.elements(run)
 
@@ -423,8 +419,6 @@ class Directed(Source):
 
 
 class _Directions(Iterator[Element]):
-    """One pass."""
-
     def __init__(self, directed: Directed, run: Run) -> None:
         self.stop = directed.stop
         self.choices = directed.selector.elements(run.branch(0))

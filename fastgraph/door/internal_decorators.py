@@ -98,10 +98,10 @@ def rewrap(decorator_func: Any, previous_target: object, new_target: Callable[..
     return decorator_func
 
 
-def _warn(key: object, text: str, *words: Any) -> None:
+def _warn(key: object, text: str) -> None:
     if not _silent and key not in _warned:
         _warned.add(key)
-        get_logger().warning(text, *words)
+        get_logger().warning("%s", text)
 
 
 @contextlib.contextmanager
@@ -121,7 +121,7 @@ def _warning(target: Callable[..., Any], key: object, when: Callable[..., bool],
     @functools.wraps(target)
     def warned(*args: Any, **kwargs: Any) -> Any:
         if when(*args, **kwargs):
-            _warn(key, "%s", text)
+            _warn(key, text)
         return target(*args, **kwargs)
 
     return make_decorator(target, warned, "deprecated")

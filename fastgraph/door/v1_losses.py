@@ -47,7 +47,6 @@ def _check_weights(weights: Any, values: Any) -> None:
 
 
 def _weighted(losses: Any, weights: TensorLike = 1.0, reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Any:
-    """Losses times weights, reduced."""
     Reduction.validate(reduction)
     given = tf.convert_to_tensor(losses)
     values, factors = tf.cast(given, tf.float32), tf.cast(weights, tf.float32)

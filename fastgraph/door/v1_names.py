@@ -22,7 +22,6 @@ from fastgraph.errors import NotBuiltError
 
 
 def _tables() -> tuple[dict[str, str], dict[str, str], dict[str, str], frozenset[str], dict[str, str]]:
-    """Read v1_names.txt."""
     sections: dict[str, list[str]] = {}
     for line in lines_of("door/v1_names.txt"):
         if line.startswith("["):

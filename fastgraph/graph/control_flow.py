@@ -492,7 +492,6 @@ def bind_cast(tensor: Tensor, dtype: DType) -> Any:
 
 
 def _eager_while(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, maximum_iterations: Any) -> Any:
-    """The loop in eager mode."""
     kind = list if isinstance(loop_vars, list) else tuple
     limit = None if maximum_iterations is None else int(maximum_iterations)
     count = 0

@@ -194,8 +194,6 @@ def _leaf(given: object) -> _Leaf | RaggedLeaf | SparseLeaf:
 
 
 class _Leaf:
-    """One tensor of a signature."""
-
     n, uneven = 1, 0
 
     def parts(self, value: object) -> list[Any]:

@@ -165,7 +165,6 @@ def _type(argument: Message) -> Any:
 
 
 def _called(nodes: Iterable[Message]) -> Iterator[str]:
-    """Yield the names of the functions that nodes name."""
     for node in nodes:
         yield node.op  # as old graphs call
         for value in field_of(node, "attr", {}).values():

@@ -75,10 +75,6 @@ def _own(attrs: dict[str, Any]) -> Source:
 _WHOLE = {"bits": dtypes.uint64, "int": dtypes.int64, "binomial": dtypes.int64}
 
 
-def _uniform(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return numbers(_own(attrs), extents(inputs[0]), "unit", attrs["dtype"])
-
-
 def _uniform_int(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     size, low, high = inputs
     return uniform_of(_own(attrs), extents(size), low, high, attrs["Tout"], "RandomUniformInt", name)

@@ -507,7 +507,7 @@ def _held(results: Any) -> Any:
 def _while(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     resources = {i: each for i, each in enumerate(inputs) if isinstance(each, Table | Cell | Held)}
     if not resources:
-        return _loop(body, name, inputs, attrs, lambda function, values: body.function(function, values))
+        return _loop(name, inputs, attrs, lambda function, values: body.function(function, values))
 
     def whole(values: Sequence[Any]) -> list[Any]:
         rest = iter(values)
@@ -520,13 +520,11 @@ def _while(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> A
     said = dict(attrs)
     if len(said.get("output_shapes") or []) == len(inputs):
         said["output_shapes"] = [each for i, each in enumerate(said["output_shapes"]) if i not in resources]
-    found = _loop(body, name, [each for i, each in enumerate(inputs) if i not in resources], said, call)
+    found = _loop(name, [each for i, each in enumerate(inputs) if i not in resources], said, call)
     return whole(found if isinstance(found, list | tuple) else [found])
 
 
-def _loop(
-    body: Body, name: str, inputs: list[Any], attrs: dict[str, Any], call: Callable[[str, Sequence[Any]], list[Any]]
-) -> Any:
+def _loop(name: str, inputs: list[Any], attrs: dict[str, Any], call: Callable[[str, Sequence[Any]], list[Any]]) -> Any:
     shapes = [dims.shape for dims in attrs.get("output_shapes") or []]
     if len(shapes) != len(inputs):
         shapes = [_aval(tensor).shape for tensor in inputs]
@@ -581,7 +579,6 @@ def _call(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> An
 
 
 def _python(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """A call of a Python function of this process."""
     key = held_by(str(attrs.get("token", "")))
     if key is None:
         raise NotFoundError(None, None, f"Node '{name}': its Python function is not in this process")

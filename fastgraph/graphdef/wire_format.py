@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def _scalar_bytes(kind: str, value: Any) -> bytes:
-    """The bytes of one number."""
     if kind == "float":
         return struct.pack("<f", value)
     if kind == "double":
@@ -32,7 +31,6 @@ _WIRE = {"float": 5, "double": 1, "fixed32": 5}
 
 
 def _packed(kind: str, values: list[Any]) -> bytes:
-    """The bytes of many numbers."""
     if kind == "float":
         return struct.pack(f"<{len(values)}f", *values)
     return b"".join([_scalar_bytes(kind, item) for item in values])
@@ -198,7 +196,6 @@ def sealed_message(content: bytes, kind: str) -> Message:
 
 
 def _entry(part: bytes, key_kind: str, value_kind: str) -> tuple[Any, Any]:
-    """The key and the value of an entry of a map."""
     key: Any = "" if key_kind == "text" else 0
     value: Any = None
     at = 0

@@ -29,7 +29,7 @@ from fastgraph.ops.reduction import reduce_max, reduce_mean, reduce_sum
 from fastgraph.ops.rounding import ceil
 from fastgraph.ops.scans import cumsum
 from fastgraph.ops.segments import unsorted_segment_sum
-from fastgraph.ops.sorting import top_k
+from fastgraph.ops.top_k import top_k
 
 _COUNTS = ("true_positives", "true_negatives", "false_positives", "false_negatives")
 _LOWEST = -1e10  # the threshold that scores are above which are among the greatest

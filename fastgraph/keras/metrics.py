@@ -63,7 +63,7 @@ from fastgraph.ops.elementwise import cast, square
 from fastgraph.ops.exponentials import sqrt
 from fastgraph.ops.movement import reshape, shape, squeeze
 from fastgraph.ops.reduction import reduce_mean
-from fastgraph.ops.sorting import in_top_k
+from fastgraph.ops.top_k import in_top_k
 
 __all__ = [
     "AUC", "KLD", "MAE", "MAPE", "MSE", "MSLE", "Accuracy", "BinaryAccuracy", "BinaryCrossentropy", "BinaryIoU",

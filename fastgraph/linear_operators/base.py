@@ -114,7 +114,6 @@ class LinearOperator(Module, CompositeTensor, abc.ABC):
         self._name = name or type(self).__name__
 
     def _scope(self, name: str | None) -> AbstractContextManager[Any]:
-        """The scope of the nodes that a method makes."""
         if current_trace() is None:
             return nullcontext()
         return name_scope(self.name if name is None else f"{self.name}/{name}")

@@ -97,7 +97,6 @@ class OperatorOfFields(LinearOperator):
         raise NotImplementedError("a constructor is made for each class")
 
     def _start(self, given: dict[str, Any]) -> None:
-        """Initialise by the arguments of the constructor."""
         for name, field in self._fields.items():
             value = given[name]
             if field.own == OPERATORS:

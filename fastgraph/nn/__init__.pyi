@@ -19,8 +19,8 @@ from fastgraph.ops.fractional_pooling import FractionalAvgPool
 from fastgraph.ops.fractional_pooling import FractionalMaxPool
 from fastgraph.ops.isotonic_regression import IsotonicRegression
 from fastgraph.ops.patches import MaxPoolWithArgmax
-from fastgraph.ops.sorting import ApproxTopK
-from fastgraph.ops.sorting import TopKV2
+from fastgraph.ops.top_k import ApproxTopK
+from fastgraph.ops.top_k import TopKV2
 from fastgraph.ops.window_arguments import PadLike
 from typing import Any
 import builtins
@@ -53,9 +53,7 @@ def avg_pool1d(input: TensorLike, ksize: TensorLike, strides: TensorLike, paddin
 def avg_pool2d(input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: builtins.str | None = 'NHWC', name: builtins.str | None = None) -> Tensor:
     """The mean of each window of two spatial axes. f[n, h, w, c] -> f[n, oh, ow, c]. Source: tf.nn.avg_pool2d."""
 def avg_pool3d(input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: builtins.str | None = 'NDHWC', name: builtins.str | None = None) -> Tensor:
-    """The mean of each window of three spatial axes. f[n, d, h, w, c] -> f[n, od, oh, ow, c].
-
-    Source: tf.nn.avg_pool3d."""
+    """The mean of each window of three spatial axes. f[n, d, h, w, c] -> f[n, od, oh, ow, c]. Source: tf.nn.avg_pool3d."""
 def batch_norm_with_global_normalization(input: TensorLike, mean: TensorLike, variance: TensorLike, beta: TensorLike, gamma: TensorLike, variance_epsilon: TensorLike, scale_after_normalization: builtins.bool, name: builtins.str | None = None) -> Tensor:
     """(input - mean) / sqrt(variance + epsilon), times gamma if it is to be scaled, plus beta. f[n, h, w, c] -> same.
 
@@ -228,18 +226,13 @@ def lrn(input: TensorLike, depth_radius: TensorLike = 5, bias: TensorLike = 1, a
 def max_pool(input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
     """The largest element of each window, over one to three spatial axes. t[n, *s, c] -> t[n, *o, c].
 
-    NaN is passed over. Raises: InvalidArgumentError for windows that do not fit; ValueError for other arguments.
-    Source: tf.nn.max_pool."""
+    NaN is passed over. Raises: InvalidArgumentError for windows that do not fit; ValueError for other arguments. Source: tf.nn.max_pool."""
 def max_pool1d(input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: builtins.str | None = 'NWC', name: builtins.str | None = None) -> Tensor:
     """The largest element of each window of one spatial axis. t[n, w, c] -> t[n, ow, c]. Source: tf.nn.max_pool1d."""
 def max_pool2d(input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: builtins.str | None = 'NHWC', name: builtins.str | None = None) -> Tensor:
-    """The largest element of each window of two spatial axes. t[n, h, w, c] -> t[n, oh, ow, c].
-
-    Source: tf.nn.max_pool2d."""
+    """The largest element of each window of two spatial axes. t[n, h, w, c] -> t[n, oh, ow, c]. Source: tf.nn.max_pool2d."""
 def max_pool3d(input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: builtins.str | None = 'NDHWC', name: builtins.str | None = None) -> Tensor:
-    """The largest element of each window of three spatial axes. t[n, d, h, w, c] -> t[n, od, oh, ow, c].
-
-    Source: tf.nn.max_pool3d."""
+    """The largest element of each window of three spatial axes. t[n, d, h, w, c] -> t[n, od, oh, ow, c]. Source: tf.nn.max_pool3d."""
 def max_pool_with_argmax(input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: builtins.str = 'NHWC', output_dtype: DTypeLike = ..., include_batch_in_index: builtins.bool = False, name: builtins.str | None = None) -> MaxPoolWithArgmax:
     """The largest element of each window, and where it stands: (row * width + column) * channels + channel.
 

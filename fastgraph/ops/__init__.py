@@ -12,7 +12,7 @@ The modules by theme:
   bessel, incomplete_gamma, fake_quantization, quantize_dequantize, casts.
 - Shapes and places: movement, broadcasting, broadcast_shapes, joining, joining_primitives, slicing, indexing,
   bad_indices_policy, gathering, one_hot, scatter, slice_accumulation, sequences, space_to_batch, tensor_lists.
-- Along axes: reduction, arg_reduction, scans, segments, sorting, counting, dynamic_partition,
+- Along axes: reduction, arg_reduction, scans, segments, sorting, top_k, counting, dynamic_partition,
   isotonic_regression.
 - Products: matmul, einsum.
 - Matrices: matrix_algebra, matrix_diagonals, matrix_transposes, factorizations, svd_and_eigen, linear_solvers,

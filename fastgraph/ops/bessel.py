@@ -23,7 +23,6 @@ _RARE = "rarely used, and SciPy's is as fast as a kernel of ours would be"
 
 
 def _by_scipy(name: str, x: Array) -> Any:
-    """SciPy's function of this name, of the elements."""
     special = library("scipy.special")  # 30 ms, and only for these ops in eager mode
 
     with np.errstate(all="ignore"):

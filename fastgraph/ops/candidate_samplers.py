@@ -132,7 +132,6 @@ class _Weighted(_Range):
 
 
 def _expected(probability: Any, n: int, tries: int) -> Any:
-    """Return how often a class is expected to be there."""
     if tries == n:
         return probability * n
     with np.errstate(divide="ignore"):

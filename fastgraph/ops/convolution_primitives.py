@@ -114,7 +114,7 @@ def _check_result(x: Aval, filter: Aval, dy: Aval, rank: int, attrs: dict[str, A
 # ---- NumPy bodies: one product of matrices per position in the window -----------------------------------------------
 
 
-def _check(op: str, x: tuple[int, ...], filter: tuple[int, ...], rank: int) -> None:
+def _check(x: tuple[int, ...], filter: tuple[int, ...], rank: int) -> None:
     if len(x) != rank + 2:
         raise invalid(f"convolution input must be {rank + 2}-dimensional: {shape_text(x)}")
     if len(filter) != rank + 2:
@@ -131,7 +131,7 @@ def _check(op: str, x: tuple[int, ...], filter: tuple[int, ...], rank: int) -> N
 
 
 def _checked_forward(rank: int, x: Array, filter: Array, strides: Steps, padding: Padding, dilations: Steps) -> Any:
-    _check("", x.shape, filter.shape, rank)
+    _check(x.shape, filter.shape, rank)
     return forward(x, filter, strides, padding, dilations)
 
 
@@ -163,7 +163,7 @@ def _checked_gradient(
         return
     if filter[-2] == 0 or x[-1] % filter[-2]:
         raise invalid("input depth must be evenly divisible by filter depth")
-    _check("", x, filter, rank)
+    _check(x, filter, rank)
     out, _ = extents_and_pads(x, filter, strides, padding, dilations)
     for i, (wanted, found) in enumerate(zip(out, dy.shape[1:-1], strict=True)):
         if wanted != found:

@@ -302,61 +302,27 @@ def _transposed(
     return channels_first(result, rank, name) if first else result
 
 
-@public("nn.conv2d_transpose")
-def conv2d_transpose(
-    input: TensorLike,
-    filters: TensorLike,
-    output_shape: SizeLike,
-    strides: TensorLike,
-    padding: PadLike = "SAME",
-    data_format: str | None = "NHWC",
-    dilations: TensorLike | None = None,
-    name: str | None = None,
-) -> Any:
-    """conv2d's gradient to its input, as an op. t[n, h, w, f], t[kh, kw, c, f] -> t[*output_shape].
+def _transposing(rank: int, layout: str, shapes: str) -> Any:
+    """The public gradient of the convolution over so many axes."""
 
-    Raises: InvalidArgumentError if conv2d would not make input of a tensor of output_shape.
-    Source: tf.nn.conv2d_transpose.
-    """
-    return _transposed(2, input, filters, output_shape, strides, padding, data_format, dilations, name)
+    def transpose(
+        input: TensorLike, filters: TensorLike, output_shape: SizeLike, strides: TensorLike, padding: PadLike = "SAME",
+        data_format: str | None = layout, dilations: TensorLike | None = None, name: str | None = None,
+    ) -> Any:  # fmt: skip
+        return _transposed(rank, input, filters, output_shape, strides, padding, data_format, dilations, name)
 
-
-@public("nn.conv1d_transpose")
-def conv1d_transpose(
-    input: TensorLike,
-    filters: TensorLike,
-    output_shape: SizeLike,
-    strides: TensorLike,
-    padding: PadLike = "SAME",
-    data_format: str | None = "NWC",
-    dilations: TensorLike | None = None,
-    name: str | None = None,
-) -> Any:
-    """conv1d's gradient to its input, as an op. t[n, w, f], t[k, c, f] -> t[*output_shape].
-
-    Raises: InvalidArgumentError if conv1d would not make input of a tensor of output_shape.
-    Source: tf.nn.conv1d_transpose.
-    """
-    return _transposed(1, input, filters, output_shape, strides, padding, data_format, dilations, name)
+    transpose.__name__ = transpose.__qualname__ = f"conv{rank}d_transpose"  # where pickles look for it
+    transpose.__doc__ = (
+        f"conv{rank}d's gradient to its input, as an op. {shapes} -> t[*output_shape].\n\n"
+        f"Raises: InvalidArgumentError if conv{rank}d would not make input of a tensor of output_shape.\n"
+        f"Source: tf.nn.conv{rank}d_transpose."
+    )
+    return public(f"nn.conv{rank}d_transpose")(transpose)
 
 
-@public("nn.conv3d_transpose")
-def conv3d_transpose(
-    input: TensorLike,
-    filters: TensorLike,
-    output_shape: SizeLike,
-    strides: TensorLike,
-    padding: PadLike = "SAME",
-    data_format: str | None = "NDHWC",
-    dilations: TensorLike | None = None,
-    name: str | None = None,
-) -> Any:
-    """conv3d's gradient to its input, as an op. t[n, d, h, w, f], t[kd, kh, kw, c, f] -> t[*output_shape].
-
-    Raises: InvalidArgumentError if conv3d would not make input of a tensor of output_shape.
-    Source: tf.nn.conv3d_transpose.
-    """
-    return _transposed(3, input, filters, output_shape, strides, padding, data_format, dilations, name)
+conv1d_transpose = _transposing(1, "NWC", "t[n, w, f], t[k, c, f]")
+conv2d_transpose = _transposing(2, "NHWC", "t[n, h, w, f], t[kh, kw, c, f]")
+conv3d_transpose = _transposing(3, "NDHWC", "t[n, d, h, w, f], t[kd, kh, kw, c, f]")
 
 
 @public("nn.conv_transpose")

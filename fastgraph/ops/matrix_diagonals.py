@@ -55,7 +55,6 @@ _ALIGNMENTS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 
 def _longest(rows: int | None, columns: int | None, k: Span) -> int | None:
-    """The length of the longest of the diagonals."""
     if rows is None or columns is None:
         return None
     return min(rows + min(k[1], 0), columns - max(k[0], 0))

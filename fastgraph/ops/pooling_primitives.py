@@ -61,8 +61,6 @@ def _infer(x: Aval, *, window: Steps, strides: Steps, padding: Padding) -> Aval:
 
 
 class _Windows:
-    """The windows of one pooling in a kernel."""
-
     def __init__(self, b: Builder, x: tuple[Any, ...], out: tuple[Any, ...], attrs: dict[str, Any]) -> None:
         self.b = b
         self.window, self.strides = attrs["window"], attrs["strides"]

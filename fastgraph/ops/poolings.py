@@ -115,119 +115,52 @@ def _depth_pool(
     return reduce_max(reshape(x, (*dims[:-1], dims[-1] // depth, depth)), -1, name=name)
 
 
-def _any_pool(
-    primitive: Callable[..., Any],
-    x: TensorLike,
-    ksize: TensorLike,
-    strides: TensorLike,
-    padding: PadLike,
-    data_format: str | None,
-    name: str | None,
-) -> Any:
-    x = as_tensor(x)
-    if x.shape.rank is None:
-        raise ValueError("The rank of `input` must be known")
-    if not 3 <= x.shape.rank <= 5:
-        raise ValueError(
-            f"`input.shape.rank` must be 3, 4 or 5. Received: input.shape={x.shape} of rank {x.shape.rank}."
-        )
-    return _pool(x.shape.rank - 2, primitive, x, ksize, strides, padding, data_format, name)
+def _pooling(named: str, rank: int | None, text: str) -> Any:
+    """The public pooling of a name, over so many spatial axes or, None, over as many as its input has."""
+    primitive = max_pool_p if named.startswith("max") else avg_pool_p
+    layout = None if rank is None else ("NWC", "NHWC", "NDHWC")[rank - 1]
+
+    def pooling(
+        input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = layout,
+        name: str | None = None,
+    ) -> Any:  # fmt: skip
+        if rank is not None:
+            return _pool(rank, primitive, input, ksize, strides, padding, data_format, name)
+        x = as_tensor(input)
+        if x.shape.rank is None:
+            raise ValueError("The rank of `input` must be known")
+        if not 3 <= x.shape.rank <= 5:
+            raise ValueError(
+                f"`input.shape.rank` must be 3, 4 or 5. Received: input.shape={x.shape} of rank {x.shape.rank}."
+            )
+        return _pool(x.shape.rank - 2, primitive, x, ksize, strides, padding, data_format, name)
+
+    pooling.__name__ = pooling.__qualname__ = named  # where pickles look for it
+    pooling.__doc__ = f"{text} Source: tf.nn.{named}."
+    return public(f"nn.{named}")(pooling)
 
 
-@public("nn.max_pool")
-def max_pool(
-    input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = None,
-    name: str | None = None,
-) -> Any:  # fmt: skip
-    """The largest element of each window, over one to three spatial axes. t[n, *s, c] -> t[n, *o, c].
-
-    NaN is passed over. Raises: InvalidArgumentError for windows that do not fit; ValueError for other arguments.
-    Source: tf.nn.max_pool.
-    """
-    return _any_pool(max_pool_p, input, ksize, strides, padding, data_format, name)
-
-
-@public("nn.avg_pool")
-def avg_pool(
-    input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = None,
-    name: str | None = None,
-) -> Any:  # fmt: skip
-    """The mean of each window, of what is inside, over one to three spatial axes. f[n, *s, c] -> f[n, *o, c].
-
-    Raises: InvalidArgumentError for windows that do not fit; ValueError for other arguments. Source: tf.nn.avg_pool.
-    """
-    return _any_pool(avg_pool_p, input, ksize, strides, padding, data_format, name)
-
-
-@public("nn.max_pool1d")
-def max_pool1d(
-    input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = "NWC",
-    name: str | None = None,
-) -> Any:  # fmt: skip
-    """The largest element of each window of one spatial axis. t[n, w, c] -> t[n, ow, c]. Source: tf.nn.max_pool1d."""
-    return _pool(1, max_pool_p, input, ksize, strides, padding, data_format, name)
-
-
-@public("nn.max_pool2d")
-def max_pool2d(
-    input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = "NHWC",
-    name: str | None = None,
-) -> Any:  # fmt: skip
-    """The largest element of each window of two spatial axes. t[n, h, w, c] -> t[n, oh, ow, c].
-
-    Source: tf.nn.max_pool2d.
-    """
-    return _pool(2, max_pool_p, input, ksize, strides, padding, data_format, name)
-
-
-@public("nn.max_pool3d")
-def max_pool3d(
-    input: TensorLike,
-    ksize: TensorLike,
-    strides: TensorLike,
-    padding: PadLike,
-    data_format: str | None = "NDHWC",
-    name: str | None = None,
-) -> Any:
-    """The largest element of each window of three spatial axes. t[n, d, h, w, c] -> t[n, od, oh, ow, c].
-
-    Source: tf.nn.max_pool3d.
-    """
-    return _pool(3, max_pool_p, input, ksize, strides, padding, data_format, name)
-
-
-@public("nn.avg_pool1d")
-def avg_pool1d(
-    input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = "NWC",
-    name: str | None = None,
-) -> Any:  # fmt: skip
-    """The mean of each window of one spatial axis. f[n, w, c] -> f[n, ow, c]. Source: tf.nn.avg_pool1d."""
-    return _pool(1, avg_pool_p, input, ksize, strides, padding, data_format, name)
-
-
-@public("nn.avg_pool2d")
-def avg_pool2d(
-    input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = "NHWC",
-    name: str | None = None,
-) -> Any:  # fmt: skip
-    """The mean of each window of two spatial axes. f[n, h, w, c] -> f[n, oh, ow, c]. Source: tf.nn.avg_pool2d."""
-    return _pool(2, avg_pool_p, input, ksize, strides, padding, data_format, name)
-
-
-@public("nn.avg_pool3d")
-def avg_pool3d(
-    input: TensorLike,
-    ksize: TensorLike,
-    strides: TensorLike,
-    padding: PadLike,
-    data_format: str | None = "NDHWC",
-    name: str | None = None,
-) -> Any:
-    """The mean of each window of three spatial axes. f[n, d, h, w, c] -> f[n, od, oh, ow, c].
-
-    Source: tf.nn.avg_pool3d.
-    """
-    return _pool(3, avg_pool_p, input, ksize, strides, padding, data_format, name)
+_REFUSES = "Raises: InvalidArgumentError for windows that do not fit; ValueError for other arguments."
+max_pool = _pooling(
+    "max_pool", None,
+    "The largest element of each window, over one to three spatial axes. t[n, *s, c] -> t[n, *o, c].\n\n"
+    f"NaN is passed over. {_REFUSES}",
+)  # fmt: skip
+avg_pool = _pooling(
+    "avg_pool", None,
+    "The mean of each window, of what is inside, over one to three spatial axes. f[n, *s, c] -> f[n, *o, c].\n\n"
+    f"{_REFUSES}",
+)  # fmt: skip
+_AXES = ("one spatial axis. {0}[n, w, c] -> {0}[n, ow, c].",
+         "two spatial axes. {0}[n, h, w, c] -> {0}[n, oh, ow, c].",
+         "three spatial axes. {0}[n, d, h, w, c] -> {0}[n, od, oh, ow, c].")  # fmt: skip
+max_pool1d, max_pool2d, max_pool3d = (
+    _pooling(f"max_pool{i}d", i, f"The largest element of each window of {axes.format('t')}")
+    for i, axes in enumerate(_AXES, 1)
+)
+avg_pool1d, avg_pool2d, avg_pool3d = (
+    _pooling(f"avg_pool{i}d", i, f"The mean of each window of {axes.format('f')}") for i, axes in enumerate(_AXES, 1)
+)
 
 
 @public("nn.pool")

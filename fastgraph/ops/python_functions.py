@@ -177,8 +177,6 @@ def _backward_of(called: _Called, sources: Sequence[int], flowing: Sequence[int]
 
 
 def _taped(called: _Called, inputs: Sequence[Any]) -> tuple[Any, Sequence[Any], list[Any]]:
-    """Call the function under a tape."""
-
     with GradientTape(persistent=True) as tape:
         for tensor in inputs:
             if flows(tensor):

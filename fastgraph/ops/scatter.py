@@ -475,8 +475,6 @@ _WORDS = {
 
 
 def _tensor_scatter_op(how: str) -> Callable[..., Any]:
-    """Define tensor_scatter_<how> and its public name."""
-
     def body(tensor: Array, indices: Array, updates: Array) -> Any:
         return _tensor_scatter(how, tensor, indices, updates)
 

@@ -120,7 +120,6 @@ def log_softmax_p(logits: Array) -> Any:
 
 
 def _along(primitive: Callable[..., Any], logits: TensorLike, axis: TensorLike | None, name: str | None) -> Any:
-    """Apply an op of the last axis along `axis`."""
     x = as_tensor(logits)
     if isinstance(axis, (list, tuple)):
         raise TypeError(f"An axis must be one integer. Received: axis={axis}")

@@ -191,7 +191,6 @@ def xlog1py(x: Array, y: Array) -> Any:
 
 
 def _there(x: Tensor) -> Any:
-    """1 where x is not 0, else 0."""
     return cast(not_equal_p(x, zeros_like_p(x)), x.dtype)
 
 

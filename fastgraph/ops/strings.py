@@ -40,7 +40,6 @@ _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
 
 
 def _each(function: Callable[[Any], Any], x: Array, dtype: type | np.dtype[Any] = object) -> Any:
-    """function of every element."""
     return _array(map(function, x.reshape(-1).tolist()), x.shape, dtype)
 
 
@@ -291,8 +290,6 @@ def reduce_join(
 
 
 def _mapped(op: str, public_name: str, function: Callable[[Any], Any], what: str) -> Callable[..., Any]:
-    """An op that changes each string on its own."""
-
     of_text = getattr(str, function.__name__)
 
     def body(input: Array, *, encoding: str) -> Any:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from fastgraph import errors
 from fastgraph.core.base import cpu_count, flags
+from fastgraph.replication import beginning_watch
 
 BEAT = 0.1  #: Seconds between two signs of life.
 SILENCE = 120.0  #: Seconds without any after which a process counts as dead.
@@ -51,22 +52,17 @@ class Sign(NamedTuple):
     failure: tuple[str, str] | None
 
 
-def _stat(pid: int) -> list[str]:
-    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-        return file.read().rpartition(")")[2].split()
-
-
 def began(pid: int) -> str:
     """Return when a process of this machine began, "" where that cannot be told; a number alone may be used again."""
     try:
-        return _stat(pid)[19]
+        return beginning_watch.stat(pid)[19]
     except (OSError, IndexError):
         return ""
 
 
 def _has_ended(person: Person) -> bool:
     try:
-        fields = _stat(person.pid)
+        fields = beginning_watch.stat(person.pid)
     except (FileNotFoundError, ProcessLookupError):
         return True
     except OSError:  # out of descriptors: nothing can be told
@@ -394,57 +390,13 @@ def _witness(person: Person, size: int) -> int | None:
     return pipe
 
 
-#: Ends $0 when, three times in a row, fewer of the processes live that $1 has started than there were, by variables of
-#: MPICH. What cannot be read is unknown, and then nothing is done. The first that lives alone judges, and names those
-#: away each time: none that another has ended since. A fork that has PMI's socket may stand for one that has ended.
-_BEFORE = r"""
-exec 3>&2 2>/dev/null
-late=0
-while sleep 1 && [ -d /proc/$0 ] && [ "$PMI_SIZE" ] && [ "$MPI_LOCALNRANKS" ] && [ "$PMI_RANK" ]; do
-    alive=" " n=0 first=$PMI_RANK
-    children=$(cat /proc/$1/task/$1/children) || exit
-    for child in $children; do
-        stat=$(cat /proc/$child/stat) && stat=${stat##*) } || continue
-        case $stat in [ZX]*) continue ;; esac
-        rank=$(tr '\0' '\n' </proc/$child/environ | sed -n 's/^PMI_RANK=//p')
-        alive="$alive${rank:-unknown} " n=$((n + 1))
-        [ "${rank:-0}" -lt $first ] && first=$rank
-    done
-    case "$n $alive" in
-        "$MPI_LOCALNRANKS "* | *unknown*) late=0; continue ;;
-        *" $PMI_RANK "*) ;;
-        *) exit ;;
-    esac
-    [ $late = 0 ] && gone=$(seq 0 $((PMI_SIZE - 1)))
-    late=$((late + 1)) was=$gone gone=
-    for rank in $was; do
-        case "$alive" in *" $rank "*) ;; *) gone="$gone $rank" ;; esac
-    done
-    [ $late -gt 2 ] && [ $first = $PMI_RANK ] && [ "$gone" ] || continue
-    names=$(grep -lzxE "PMI_RANK=($PMI_RANK$(printf '|%s' $gone))" /proc/[0-9]*/environ)
-    case "$names" in */proc/$0/environ*) ;; *) exit ;; esac
-    for name in $names; do
-        other=${name%/environ} stat=
-        rank=$(tr '\0' '\n' <$name | sed -n 's/^PMI_RANK=//p')
-        socket=$(tr '\0' '\n' <$name | sed -n 's/^PMI_FD=//p')
-        stat=$(cat $other/stat) && stat=${stat##*) } && stat=${stat#* } || continue
-        [ "$rank" = $PMI_RANK ] || [ "$(cat /proc/${stat%% *}/comm)" = hydra_pmi_proxy ] && continue
-        [ -z "$socket" ] || [ -S $other/fd/$socket ] && late=0
-    done
-    [ $late = 0 ] && continue
-    [ $PMI_SIZE = $MPI_LOCALNRANKS ] || gone=" here"
-    echo "Process$gone of $PMI_SIZE has ended before MPI had begun in all: its error is above, or it was killed." >&3
-    kill -9 $0 && exit
-done"""
-
-
 @contextlib.contextmanager
 def beginning() -> Iterator[None]:
     """While MPI begins, end this process where MPICH's mpiexec has started one that has ended: MPI waits for it."""
-    watcher, parent = None, str(os.getppid())
-    with contextlib.suppress(OSError), open(f"/proc/{parent}/comm", encoding="utf-8") as file:
-        if file.read() == "hydra_pmi_proxy\n":
-            command = ["/bin/sh", "-c", _BEFORE, str(os.getpid()), parent]
+    watcher, parent = None, os.getppid()
+    if beginning_watch.is_of_mpich(parent):
+        command = [sys.executable, "-I", "-S", beginning_watch.__file__, str(os.getpid()), str(parent)]
+        with contextlib.suppress(OSError):
             watcher = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
         yield

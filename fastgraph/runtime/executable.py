@@ -666,7 +666,6 @@ def _hand_on(end: float) -> None:
 
 
 def _made(executable: Executable, shapes: Shapes) -> None:
-    """Make a Program, and ask for its kernels."""
     version = executable._versions[shapes] = _Version(shapes)  # kept, and so are the handles of its kernels
     executable._make(version)
 

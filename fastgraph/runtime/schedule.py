@@ -172,7 +172,6 @@ class _Schedule(DynamicTail):
         return found
 
     def _place_slots(self, spec: PlanSpec) -> None:
-        """Decide where in the arenas slots lie."""
         ended = Ended([step.after for step in spec.steps]) if spec.parallel else None
         for device, lives in self.lives.items():
             slots = [spec.slots[life.slot] for life in lives]
@@ -221,7 +220,6 @@ def _updates(step: StepSpec) -> tuple[tuple[int, int, int], ...]:
 
 
 def _slots_used(step: StepSpec) -> set[int]:
-    """Return the slots that a step touches."""
     used = {operand.slot for operand in step.operands}
     for origin, target, _ in step.copies:
         used |= {origin, target}

@@ -196,7 +196,6 @@ class StepSpecs(Placement):
         return self._host(step, function, common)
 
     def _host(self, step: Step, function: Callable[..., list[Any]], common: dict[str, Any]) -> specs.HostCall:
-        """Return a step that is Python."""
         operands, outputs = self._operands(step.inputs), self._operands(step.outputs)
         return specs.HostCall(function=function, operands=operands, outputs=outputs, cost=3000.0, pinned=True, **common)
 

@@ -149,7 +149,6 @@ class ConcreteFunction(FastCall):
         self._capture(held)
 
     def _capture(self, held: Sequence[Any]) -> None:
-        """Let the graph use these from outside."""
         now = self._trace.graph.captures
         self._trace.graph.captures[:] = [(each, value) for each, (_, value) in zip(held, now, strict=True)]
         self._cell_names = [cell_name(held) for held, _ in self._trace.graph.captures]

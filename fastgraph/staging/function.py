@@ -345,7 +345,6 @@ class Function(MethodCall):
         return found, arguments.leaves, has_traced
 
     def _trace_for(self, arguments: Arguments) -> ConcreteFunction:
-        """Trace for these arguments, and keep the trace."""
         key = arguments.key
         if self._parameters.input_signature is not None:
             shapes, specs = self._parameters.promised()

@@ -210,7 +210,6 @@ class InitialValues:
         return self._known[tensor.value]
 
     def _run(self, needed: set[ir.Node], trace: GraphTrace) -> None:
-        """Run nodes of a trace, in its order."""
         extra, known = current_state().extra, self._known
         before, extra["taken"] = extra.get("taken"), self._undo
         try:

@@ -317,7 +317,6 @@ class DistributedVariable(Variable, DistributedValues):
         return self._after_assign(read_value)
 
     def _values_now(self) -> Any:
-        """The values that the replicas have now."""
         return PerReplica([copy.value() for copy in self._copies])
 
     def _each(self, function: Callable[[Variable, Any], Any], value: TensorLike) -> None:

@@ -166,7 +166,6 @@ def _walk(
 
 
 def _leaves(value: object, path: tuple[Any, ...], expand: bool) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Paths and leaves of a structure."""
     if isinstance(value, Module) or not nesting.is_nested(value):
         if expand and not isinstance(value, Variable) and getattr(value, "_type_spec", None) is not None:
             parts = nesting.flatten(value, expand_composites=True)

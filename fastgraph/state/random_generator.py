@@ -114,8 +114,6 @@ class _OfAll(Source):
 
 
 class _At(Source):
-    """A state that is given."""
-
     __slots__ = ("given",)
 
     def __init__(self, given: Any) -> None:

@@ -83,12 +83,12 @@ def as_array(value: Any) -> Any:
         return np.array(value, dtype=object)
 
 
-def _places(where: Any, values: Any, most: int = 10) -> str:
+def _places(where: Any, values: Any) -> str:
     """Lines of positions and the elements there."""
     values = np.atleast_1d(values)
     found = np.argwhere(np.atleast_1d(where))
-    lines = [f"  {at} : {values[tuple(at)]}" for at in found[:most]]
-    return "\n".join([*lines, "  ..."] if len(found) > most else lines)
+    lines = [f"  {at} : {values[tuple(at)]}" for at in found[:10]]
+    return "\n".join([*lines, "  ..."] if len(found) > 10 else lines)
 
 
 def _extreme(which: str, check: str) -> Callable[..., None]:
@@ -544,12 +544,10 @@ class TestCase(_Base):  # type: ignore[misc]
 
 
 def _bytes(array: Any) -> Any:
-    """Strings as the bytes that tensors have."""
     return np.array([x.encode() for x in array.flat], object).reshape(array.shape) if array.dtype.kind == "U" else array
 
 
 def _as_list(value: Any) -> Any:
-    """Rows as nested lists."""
     if isinstance(value, RaggedTensor | RaggedTensorValue):
         return value.to_list()
     if isinstance(value, EagerTensor | np.ndarray):

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fastgraph.replication.failure_detection import _BEFORE
+from fastgraph.replication import beginning_watch
 from tests.api.test_processes import MPIEXEC, needs_mpi
 from tests.hung import descendants
 
@@ -203,10 +203,17 @@ def three(seconds: float) -> Iterator[tuple[int, list[int]]]:
         parent.stdin.close()
 
 
-def watched(rank: int, pid: int, parent: int, script: str) -> str:
-    """Return what the watcher of a process that begins has said in the end."""
-    command = ["sh", "-c", script.replace("sleep 1", "sleep 0.1"), str(pid), str(parent)]
-    return subprocess.run(command, env=environment_of(rank), capture_output=True, text=True, timeout=60).stderr
+def watcher(pid: int, parent: int, pause: str) -> list[str]:
+    """Return the command that watches a process which begins, and looks after each `pause`."""
+    text = f"import runpy, sys, time; runpy.run_path({beginning_watch.__file__!r})['watch'](*eval(sys.argv[1]), lambda: {pause})"
+    return [sys.executable, "-I", "-S", "-c", text, f"{pid}, {parent}"]
+
+
+def watched(pid: int, parent: int) -> str:
+    """Return what the watcher of a process that begins has said in the end, but for what it could not read."""
+    command = watcher(pid, parent, "time.sleep(0.1)")
+    said = subprocess.run(command, capture_output=True, text=True, timeout=60).stderr
+    return "" if re.search(r"^(FileNotFoundError|KeyError): ", said, re.M) else said
 
 
 needs_children = pytest.mark.skipif(
@@ -217,9 +224,9 @@ needs_children = pytest.mark.skipif(
 @needs_children
 def test_processes_that_others_have_ended_are_not_named() -> None:
     with three(30) as (parent, pids):
-        script = _BEFORE.replace("sleep 1", "echo && read -r step")  # it looks when it is told to
+        step = "print(flush=True) or input()"  # it looks when it is told to
         with subprocess.Popen(
-            ["sh", "-c", script, str(pids[2]), str(parent)], env=environment_of(2), text=True,
+            watcher(pids[2], parent, step), text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         ) as other:  # fmt: skip
             assert other.stdin and other.stdout
@@ -227,17 +234,17 @@ def test_processes_that_others_have_ended_are_not_named() -> None:
             other.stdin.write("\n")
             other.stdin.flush()
             other.stdout.readline()  # it has looked once
-            said = [watched(0, pids[0], parent, _BEFORE), other.communicate("\n" * 9)[1]]
+            said = [watched(pids[0], parent), other.communicate("\n" * 9)[1]]
     assert all(re.fullmatch(r"Process 1 of 3 has ended before MPI had begun in all: .*\n", text) for text in said), said
 
 
 @needs_children
 def test_none_is_ended_where_nothing_can_be_told_or_a_fork_goes_on() -> None:
     with three(3) as (parent, pids):
-        assert watched(0, pids[0], parent, _BEFORE.replace("/children", "/nothing")) == ""
+        assert watched(pids[0], 0) == ""  # whose children nobody can list
         assert Path(f"/proc/{pids[0]}").exists()
         ends = socket.socketpair()
         fork = subprocess.Popen(["sleep", "60"], env=environment_of(1), stdin=ends[0])
-        assert watched(0, pids[0], parent, _BEFORE) == ""  # until it has ended by itself
+        assert watched(pids[0], parent) == ""  # until it has ended by itself
         fork.kill()
         fork.wait()

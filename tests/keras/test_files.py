@@ -409,6 +409,16 @@ def test_layers_of_ones_own_without_get_config_are_described_by_their_arguments(
     assert len(keras.models.load_model(tmp_path / "n").variables) == 2
 
 
+def test_subclasses_of_keras_own_layers_are_described_by_those_arguments_whatever_they_take_besides() -> None:
+    class Own(layers.Dense):
+        def __init__(self, units: int, function: Any = None, **kwargs: Any) -> None:
+            super().__init__(units, **kwargs)
+            self.function = function
+
+    layer = Own(4, function=len, name="own")
+    assert layer.get_config() == layers.Dense(4, name="own").get_config()
+
+
 def test_functions_of_lambda_layers_are_asked_for_by_name(tmp_path: Path) -> None:
     pytest.importorskip("h5py")
     model = keras.Sequential([keras.Input((3,)), layers.Lambda(lambda x: x * 2)])

@@ -1,4 +1,4 @@
-"""The import shim round Numba's CUDA target: kernels from text, for a GPU, for its simulator, or as PTX only.
+"""The import shim round Numba's CUDA target: kernels from text, for a GPU or for its simulator.
 
 Rule: the only module that imports `numba.cuda`. NUMBA_ENABLE_CUDASIM=1, set before Numba is imported, gives the
 simulator, in which threads are Python's and `m` is NumPy.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-from types import SimpleNamespace
 from typing import Any
 
 import numba.cuda
@@ -95,39 +94,6 @@ def matmul(dtype: str) -> Any:
     names = _namespace()
     exec(_MATMUL.format(dtype=dtype), names)
     return cuda.jit(names["matmul"])
-
-
-def ptx(spec: CudaKernel, capability: tuple[int, int] = (8, 0)) -> str:
-    """PTX that NVVM makes of a kernel for GPUs of a compute capability; Numba says so if CUDA's toolkit is missing."""
-    types = _numba.types
-    arrays = [types.Array(getattr(types, name), 1, "C") for name in ("int64", *spec.buffer_types)]
-    signature = (arrays[0], types.int64, *arrays[1:], *[types.int64] * spec.n_sizes)
-    from numba.cuda import dispatcher
-
-    # For the device functions that a kernel calls, Numba asks the driver what GPU is there; none need be.
-    asks: Any = dispatcher
-    asked = asks.get_current_device
-    asks.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
-    try:
-        text, _ = cuda.compile_ptx(python_function(spec), signature, cc=capability)
-    finally:
-        asks.get_current_device = asked
-    return str(text)
-
-
-def compiles() -> bool:
-    """Return whether PTX can be made here: NVVM, a part of CUDA's toolkit, is found."""
-    if SIMULATED:
-        return False
-    from numba.cuda.cudadrv import nvvm
-    from numba.cuda.cudadrv.error import NvvmSupportError
-
-    library: Any = nvvm
-    try:
-        library.NVVM()
-    except NvvmSupportError:
-        return False
-    return True
 
 
 def runs() -> bool:

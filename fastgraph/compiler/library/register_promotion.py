@@ -51,8 +51,6 @@ def put_in_rows(lines: Sequence[str], rows: Mapping[str, tuple[str, int]]) -> tu
 
 
 class _Rows(ast.NodeTransformer):
-    """Puts the rows in."""
-
     def __init__(self, rows: Mapping[str, tuple[str, int]]) -> None:
         self.rows = rows
 
@@ -106,8 +104,6 @@ class _Uses(ast.NodeVisitor):
 
 
 class _Mirrors(ast.NodeTransformer):
-    """Puts the mirrors in."""
-
     def __init__(self, chosen: dict[str, str]) -> None:
         self.chosen = chosen
         self.counters: set[str] = set()

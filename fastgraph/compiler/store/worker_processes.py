@@ -288,7 +288,6 @@ def _message(entry: Entry) -> dict[str, Any]:
 
 
 def _pipe() -> tuple[int, int]:
-    """A pipe's ends, for reading and for writing."""
     ends = [*os.pipe()]
     try:
         for i, fd in enumerate(ends):

@@ -321,10 +321,6 @@ FLOAT_FUNCTIONS: dict[str, Callable[[Lane], Lane]] = {
 }
 
 
-def _libm(symbol: str) -> Callable[..., Lane]:
-    return lambda x, *others: x.call(symbol, *others)
-
-
 def _reordered(method: str) -> Callable[[Lane, Lane], Lane]:
     """A sum or product that LLVM may reorder: the loop of a reduction vectorises, everything round it stays strict."""
     return lambda total, x: total._make(getattr(total.builder, method)(total.value, x.value, flags=("reassoc", "nsz")))
@@ -384,7 +380,7 @@ def functions() -> dict[str, Function]:
         for op, body in FOLDS.items():
             define(f"fold_{op}_{dtype}", (dtype, dtype), dtype, body)
         define(f"fmod_{dtype}", (dtype, dtype), dtype, _fmod)
-        define(f"nextafter_{dtype}", (dtype, dtype), dtype, _libm("nextafter"))
+        define(f"nextafter_{dtype}", (dtype, dtype), dtype, lambda x, to: x.call("nextafter", to))
     for name, row in RANDOM.items():
         define(name, *row)
     everything = ("bool", *INTEGERS, *FLOATS, *HALVES)

@@ -240,7 +240,7 @@ class GradientTape(Tape):
             if rows is None:
                 result.append(_zero_block(target, leaf) if zero else None)
             else:
-                result.append(op("reshape")(rows, _joined_shape(target, rows, 1)))
+                result.append(op("reshape")(rows, _joined_shape(target, rows)))
         return nesting.pack_sequence_as(sources, result)
 
     def batch_jacobian(
@@ -455,17 +455,16 @@ def _vector(n: int) -> Any:
     return primitives.public_function("reshape")(convert(n, int32), [1])
 
 
-def _joined_shape(target: Any, rows: Tensor, first: int) -> Any:
-    """The sizes of `target`, then those of `rows` from `first` on: a list where all are known, else a tensor."""
+def _joined_shape(target: Any, rows: Tensor) -> Any:
+    """The sizes of `target`, then those of `rows` but the first: a list where all are known, else a tensor."""
     known, rest = target.aval.shape, rows.aval.shape
-    if known is not None and rest is not None and None not in (*known, *rest[first:]):
-        return [*known, *rest[first:]]
+    if known is not None and rest is not None and None not in (*known, *rest[1:]):
+        return [*known, *rest[1:]]
     shape, concat = primitives.public_function("shape"), primitives.public_function("concat")
-    return concat([shape(target), shape(rows)[first:]], 0)
+    return concat([shape(target), shape(rows)[1:]], 0)
 
 
 def _zero_block(target: Any, source: Tensor) -> Any:
-    """Zeros of the shape of a jacobian."""
     op = primitives.public_function
     return op("zeros")(op("concat")([op("shape")(target), op("shape")(source)], 0), source.dtype)
 

@@ -36,7 +36,6 @@ def _axes(value: Value, axes: tuple[int, ...]) -> tuple[int, ...] | None:
 
 
 def _at(build: Rebuild, x: Value, places: Any, axis: int) -> Value:
-    """The slices of x at `places` of an axis."""
     return build.emit1("gather", x, build.constant(np.asarray(places, np.int32)), axis=axis, batch_dims=0)
 
 

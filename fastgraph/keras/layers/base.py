@@ -22,7 +22,7 @@ from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.name_scopes import current_scope, name_scope
 from fastgraph.core.tensor import EagerTensor, Tensor, current_state, current_trace, init_scope
 from fastgraph.keras import backend, constraints, initializers, regularizers
-from fastgraph.keras.arguments import Arguments
+from fastgraph.keras.arguments import PLAIN, Arguments
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers import input_spec as specs
 from fastgraph.keras.layers.calls import (
@@ -45,8 +45,7 @@ from fastgraph.staging.autograph import convert
 from fastgraph.state.module import Module
 from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
 
-_PLAIN = (str, int, float, bool, type(None))
-_NO_VARIABLES = (bytes, *_PLAIN)
+_NO_VARIABLES = (bytes, *PLAIN)
 _NO_PARTS = frozenset({*_NO_VARIABLES, DType, Variable, FunctionType})
 
 
@@ -68,28 +67,18 @@ _NOTHING: dict[str, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
-class _KeepsArguments:
-    """The arguments of layers, kept for `get_config`: in a base, so that `__init__` says what a layer takes."""
+def _is_of_users(cls: Any) -> bool:
+    return not cls.__module__.startswith("fastgraph.") and cls.get_config is Layer.get_config
+
+
+class _OfUsers(Arguments):
+    """The arguments of users' layers without `get_config`: in a base, so that `__init__` says what a layer takes."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Return a layer to be initialized; of a class without `get_config` it keeps the arguments for that."""
+        """Return a layer to be initialized."""
         self = super().__new__(cls)
-        if (
-            issubclass(cls, Layer)
-            and cls.get_config is Layer.get_config
-            and not cls.__module__.startswith("fastgraph.")
-        ):
-            rows = list(inspect.signature(cls.__init__).parameters.values())[1:]
-            taken = [row.name for row in rows if row.kind is row.POSITIONAL_OR_KEYWORD]
-            given = {**dict(zip(taken, args, strict=False)), **kwargs}
-            for name in ("name", "trainable", "dtype"):
-                given.pop(name, None)
-            try:
-                plain = len(args) <= len(taken) and all(isinstance(leaf, _PLAIN) for leaf in nesting.flatten(given))
-            except TypeError:  # keys of a dict without an order
-                plain = False
-            object.__setattr__(self, "_given", given if plain else {})
-            object.__setattr__(self, "_describes_itself", plain)
+        if _is_of_users(cls):
+            self._keep(args, kwargs)
         return self
 
 
@@ -108,7 +97,7 @@ class _KeepsArguments:
         "`output` of a layer": "get_output_at get_output_mask_at get_output_shape_at output_mask outbound_nodes",
     }
 )
-class Layer(_KeepsArguments, Arguments, Module):
+class Layer(_OfUsers, Module):
     """The base of layers: state the weights in `build(input_shape)`, the function in `call(inputs, ...)`.
 
     A call builds the layer if need be, and hands `training` on to the layers inside. Source: tf.keras.layers.Layer.
@@ -139,11 +128,9 @@ class Layer(_KeepsArguments, Arguments, Module):
     #: Attributes that are no dependencies: what is in them is one by another name, or nobody's to restore.
     _UNTRACKED = frozenset(
         {"_own_weights", "_regularized", "_loss_functions", "_nodes", "_initial_weights", "_shapes", "_input_spec"}
-    ) | {"_given_specs", "_more_specs", "_given", "_describes_itself"}
+    ) | {"_given_specs", "_more_specs", "_taken"}
     #: The names of attributes under which Keras 3 has what is in them, where those are others.
     _KERAS_3_NAMES: Mapping[str, str] = MappingProxyType({})
-    _given: dict[str, Any] | None = None  # the arguments of a class of one's own without `get_config`, if plain
-    _describes_itself = True
     _name: str
     _is_metric = False
     _any_masks = False  # whether there is a layer that makes masks: before that nobody looks for any
@@ -641,20 +628,15 @@ class Layer(_KeepsArguments, Arguments, Module):
 
         Raises NotImplementedError for a subclass that was made of others, and does not.
         """
-        if not self._describes_itself:
-            raise NotImplementedError(
-                f"Layer {type(self).__name__} was created by passing non-serializable argument values in `__init__()`, "
-                "and therefore the layer must override `get_config()` to return its arguments."
-            )
+        own = self._config()
         config: dict[str, Any] = {"name": self._name, "trainable": self._trainable, "dtype": self._dtype.name}
         if self._batch_input_shape is not None:
             config["batch_input_shape"] = self._batch_input_shape
-        if self._given is not None and not self._taken:
+        if _is_of_users(type(self)) and ... not in self._taken.values():
             parameters = inspect.signature(type(self).__init__).parameters
             if not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
                 config = {name: value for name, value in config.items() if name in parameters}
-            config |= self._given
-        return {**config, **self._config()}
+        return {**config, **own}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:

@@ -25,8 +25,6 @@ from fastgraph.ops.padding import pad
 
 @without({"tf.nn.convolution in a `call` of your own": "convolution_op"})
 class _Convolution(Layer):
-    """The base of all convolutions."""
-
     RANK = 2
     KERNELS: tuple[str, ...] = ("kernel",)  # names of the weights before the bias
 
@@ -250,7 +248,6 @@ class _Transposed(_Convolution):
         return outputs
 
     def _extent(self, n: int | Tensor, axis: int) -> Any:
-        """The length of an output axis."""
         window = (self.kernel_size[axis] - 1) * self.dilation_rate[axis] + 1
         stride = self.strides[axis]
         if self.output_padding is not None:

@@ -20,8 +20,6 @@ from fastgraph.ops.reduction import reduce_all
 
 
 class _Merge(Layer):
-    """Takes a list of tensors."""
-
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True

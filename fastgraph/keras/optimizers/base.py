@@ -304,7 +304,6 @@ class Optimizer(Arguments, Trackable):
         return self.iterations
 
     def _step(self, gradients: list[Any], variables: Sequence[Variable]) -> None:
-        """Change the Variables by their gradients."""
         gradients = self._prepared(gradients)
         self._decay(variables)
         self.before_step()
@@ -369,7 +368,6 @@ class Optimizer(Arguments, Trackable):
         ]
 
     def _clipped(self, gradients: list[Tensor]) -> list[Tensor]:
-        """The gradients, made shorter as the arguments ask."""
         if self.clipnorm is not None and self.clipnorm > 0:
             return [_clip_by_norm(gradient, self.clipnorm) for gradient in gradients]
         if self.global_clipnorm is not None and self.global_clipnorm > 0:
@@ -382,7 +380,6 @@ class Optimizer(Arguments, Trackable):
         return gradients
 
     def _decay(self, variables: Sequence[Variable]) -> None:
-        """Take the weight decay off each Variable."""
         if self.weight_decay is None:
             return
         ids, texts = self._excluded

@@ -57,8 +57,6 @@ class StagedIterable:
 
 
 class _Rows(StagedIterable):
-    """The rows of a tensor."""
-
     def __init__(self, tensor: Tensor) -> None:
         if tensor.shape.rank == 0:
             raise TypeError("cannot iterate over a scalar tensor")

@@ -271,7 +271,6 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def _input_signature(signature: object, name: str) -> Any:
-    """Check an input_signature and return it as a tuple."""
     if signature is None:
         return None
     if not isinstance(signature, list | tuple):
