@@ -1,8 +1,9 @@
 """Ops that are defined by other ops, replaced by those: what is left has a lowering, or is a step of its own.
 
 Among them: ops on half floats that are computed in float32 (`half_precision`), convolutions in few groups of few
-channels (`grouped_convolutions`), products of pairs (`paired_products`), means of the windows at every place
-(`separable_pooling`), and Fourier transforms over several axes (`fourier_axes`).
+channels (`grouped_convolutions`), gradients to filters of one tap (`pointwise_filter_gradients`), products of pairs
+(`paired_products`), means of the windows at every place (`separable_pooling`), and Fourier transforms over several axes
+(`fourier_axes`).
 
 Rule: a graph in, a graph out; nothing else changes.
 """
@@ -17,6 +18,7 @@ from fastgraph.compiler.fourier_axes import axis_by_axis, is_of_axes
 from fastgraph.compiler.grouped_convolutions import apart, is_apart
 from fastgraph.compiler.half_precision import is_widened, widened
 from fastgraph.compiler.paired_products import is_paired, paired
+from fastgraph.compiler.pointwise_filter_gradients import is_product, product
 from fastgraph.compiler.separable_pooling import is_sliding, sliding
 from fastgraph.core.tensor import use_trace
 from fastgraph.graph import ir
@@ -36,7 +38,7 @@ def expand(graph: Graph) -> Graph:
 
 def _stands_for_others(node: Node) -> bool:
     return (node.op.decompose is not None and node.op.lower is None) or any(
-        each(node) for each in (is_widened, is_apart, is_sliding, is_paired, is_of_axes)
+        each(node) for each in (is_widened, is_apart, is_sliding, is_paired, is_of_axes, is_product)
     )
 
 
@@ -74,7 +76,9 @@ def _expanded(graph: Graph) -> Graph:
 
 
 def _meaning(node: Node) -> Callable[..., Any]:
-    for stands, meaning in ((is_of_axes, axis_by_axis), (is_sliding, sliding), (is_paired, paired)):
+    for stands, meaning in (
+        (is_of_axes, axis_by_axis), (is_sliding, sliding), (is_paired, paired), (is_product, product),
+    ):  # fmt: skip
         if stands(node):
             return functools.partial(meaning, node)
     assert node.op.decompose is not None

@@ -35,7 +35,7 @@ from fastgraph.ops.movement import reshape
 from fastgraph.ops.movement import shape as shape_of_tensor
 from fastgraph.ops.reduction import reduce_max
 from fastgraph.ops.runtime_assertions import Assert
-from fastgraph.ops.scatter import tensor_scatter_update_p
+from fastgraph.ops.scatter import list_scatter
 from fastgraph.ops.tensor_lists import (
     list_begin,
     list_blank,
@@ -358,9 +358,7 @@ class TracedTensorArray(TensorArray):
             buffer = list_begin(buffer, reshape(at, [-1])[0], whole[0], self._begun)
             self._shape.add(buffer)
         changed._begun = True
-        if 0 not in (dims or ())[1:]:  # else there is nothing to write, which the op would refuse
-            buffer = tensor_scatter_update_p(buffer, reshape(at, [-1, 1]), whole)
-        changed._set_buffer(buffer)
+        changed._set_buffer(list_scatter(buffer, reshape(at, [-1, 1]), whole))
         return changed
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:

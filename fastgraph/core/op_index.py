@@ -74,8 +74,8 @@ PRIMITIVES: dict[str, str] = {
     "runtime_checks": "ensure_extents within",
     "scans": "cumprod cumsum cumulative_logsumexp",
     "scatter": (
-        "gather_nd scatter_nd tensor_scatter_add tensor_scatter_max tensor_scatter_min tensor_scatter_sub "
-        "tensor_scatter_update"
+        "gather_nd list_scatter scatter_nd tensor_scatter_add tensor_scatter_max tensor_scatter_min "
+        "tensor_scatter_sub tensor_scatter_update"
     ),
     "segments": (
         "segment_max segment_mean segment_min segment_prod segment_sum unsorted_segment_max "

@@ -455,7 +455,8 @@ def _scatter_nd(a: Application) -> Any:
 
 
 @rule(
-    "tensor_scatter_update", "tensor_scatter_add", "tensor_scatter_sub", "tensor_scatter_max", "tensor_scatter_min"
+    "tensor_scatter_update", "tensor_scatter_add", "tensor_scatter_sub", "tensor_scatter_max", "tensor_scatter_min",
+    "list_scatter",
 )  # fmt: skip
 def _tensor_scatter(a: Application) -> Any:
     return a.apply(a.full(0), _numbered(a, 1), a.full(2))

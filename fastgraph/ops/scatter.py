@@ -371,8 +371,6 @@ def _infer_tensor_scatter(tensor: Aval, indices: Aval, updates: Aval) -> Aval:
 
 
 def _tensor_scatter(how: str, tensor: Array, indices: Array, updates: Array) -> Any:
-    if tensor.size == 0 and indices.size:
-        raise invalid("Indices and updates specified for empty output shape")
     problem = _tensor_scatter_problem(tensor.shape, indices.shape, updates.shape)
     if problem is not None:
         raise invalid(problem)
@@ -450,7 +448,7 @@ def _extreme_updates(dy: Tensor, tensor: Tensor, indices: Tensor, updates: Tenso
 
 def _cleared(dy: Tensor, indices: Tensor) -> Any:
     gone = zeros_like(gather_nd_p(dy, indices))
-    return tensor_scatter_update_p(dy, indices, gone)
+    return list_scatter(dy, indices, gone)
 
 
 _EXTREME = dict(
@@ -476,6 +474,8 @@ _WORDS = {
 
 def _tensor_scatter_op(how: str) -> Callable[..., Any]:
     def body(tensor: Array, indices: Array, updates: Array) -> Any:
+        if tensor.size == 0 and indices.size:
+            raise invalid("Indices and updates specified for empty output shape")
         return _tensor_scatter(how, tensor, indices, updates)
 
     body.__name__ = f"tensor_scatter_{how}_p"
@@ -525,3 +525,24 @@ tensor_scatter_add_p = _tensor_scatter_op("add")
 tensor_scatter_sub_p = _tensor_scatter_op("sub")
 tensor_scatter_max_p = _tensor_scatter_op("max")
 tensor_scatter_min_p = _tensor_scatter_op("min")
+
+
+@custom(
+    op="TensorScatterUpdate",
+    infer=_infer_tensor_scatter,
+    groups=("T", "Tindices", "T"),
+    dtypes={"Tindices": _INDICES},
+    step="tensor_scatter.update",
+    vjp=_VJPS["update"],
+    samples=lambda: [
+        *_tensor_scatter_samples("update")(),
+        ((np.ones([3, 0]), np.array([[2], [0]]), np.ones([2, 0])), {}),
+    ],
+    error_samples=lambda: [
+        *_tensor_scatter_errors(),
+        misuse(r"indices\[1\] = \[3\] does not index into", np.ones([3, 0]), np.array([[1], [3]]), np.ones([2, 0])),
+    ],
+)
+def list_scatter(tensor: Array, indices: Array, updates: Array) -> Any:
+    """tensor_scatter_update of a list, whose elements may be empty. t[*s], i[*q, d], t[*q, *r] -> t[*s]."""
+    return _tensor_scatter("update", tensor, indices, updates)

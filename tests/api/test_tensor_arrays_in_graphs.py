@@ -442,3 +442,13 @@ def test_scattered_entries_without_elements() -> None:
         return fg.shape(ta.stack()), fg.shape(ta.gather([1, 0]))
 
     assert listed(fg.function(used)(fg.constant([7.0]))) == ([3, 0], [2, 0])
+
+
+@pytest.mark.parametrize("width", [0, None])
+def test_a_scatters_indices_are_checked_where_entries_have_no_elements(width: int | None) -> None:
+    spec = [fg.TensorSpec([None], fg.int32), fg.TensorSpec([None, width])]
+    used = fg.function(lambda i, x: fg.TensorArray(fg.float32, 3).scatter(i, x).stack(), input_signature=spec)
+    assert used(fg.constant([0, 2]), fg.ones([2, 0])).shape == (3, 0)
+    for wrong in (3, -1):
+        with pytest.raises(Invalid, match=rf"indices\[1\] = \[{wrong}\] does not index into shape \[3,0\]"):
+            used(fg.constant([0, wrong]), fg.ones([2, 0]))

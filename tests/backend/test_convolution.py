@@ -12,7 +12,7 @@ import fastgraph as fg
 import fastgraph.ops
 from fastgraph.compiler.assemble import assemble
 from fastgraph.compiler.library import convolution_forward, register_blocks
-from fastgraph.compiler.program.program import KernelStep
+from fastgraph.compiler.program.program import GemmStep, KernelStep
 from fastgraph.compiler.program.symbolic_extents import witness_shapes
 from fastgraph.compiler.store import kernel_service
 from fastgraph.core.base import flags
@@ -414,3 +414,27 @@ def test_training_by_convolutions_runs_without_python() -> None:
         assert step.get_concrete_function().host_steps == 0
     assert losses[-1] < 0.9 * losses[0]
     assert float(loss()) < losses[-1] + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "padding", "products"),
+    [
+        ((2, 5, 3, 64), (1, 1, 64, 80), "SAME", 1),
+        ((2, 5, 3, 96), (1, 1, 96, 64), "VALID", 1),
+        ((0, 5, 3, 64), (1, 1, 64, 80), "SAME", 1),
+        ((2, 5, 3, 64), (1, 1, 64, 80), ((0, 1), (0, 0)), 0),
+        ((2, 5, 3, 64), (1, 1, 32, 80), "SAME", 0),
+        ((2, 5, 3, 8), (1, 1, 8, 80), "SAME", 0),
+        ((50, 7, 6, 96), (1, 1, 96, 64), "SAME", 0),
+        ((2, 5, 3, 64), (1, 2, 64, 80), "SAME", 0),
+    ],
+)
+def test_the_gradient_to_a_filter_of_one_tap(x: Any, w: Any, padding: Any, products: int) -> None:
+    """A product of matrices, where the channels are many and no pixel is left out or added."""
+    function, given = three((x, w, (1, 1), padding, (1, 1)))
+    with flags.override(tier="last"):
+        staged = fg.function(function)
+        for got, value in zip(staged(*given), function(*given), strict=True):
+            assert_near(got, value)
+    steps = staged.get_concrete_function(*given).executable.program.steps
+    assert [type(step) for step in steps].count(GemmStep) == products

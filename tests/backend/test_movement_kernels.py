@@ -99,6 +99,7 @@ GATHERED: dict[str, F] = {
     "of a running place": lambda x, i: fg.exp(
         fg.sin(fg.gather(x[:, 0], i + x.shape[0] * fg.cast(x[i[0] * 0, 1] > 9, i.dtype)))
     ),
+    "integers": lambda x, i: fg.cast(fg.gather(100 * x[:, 0], i), fg.int8),
     "guarded": lambda x, i: fg.exp(fg.pad(fg.gather(x[:, 0], i), [[2, 1]])),
 }
 
@@ -117,7 +118,7 @@ def test_arithmetic_behind_checked_indices(name: str, rng: Any) -> None:
                 call(x, fg.constant(i))
 
 
-@pytest.mark.parametrize("name", ["elements", "sums", "of two", "of a running place"])
+@pytest.mark.parametrize("name", ["elements", "sums", "of two", "of a running place", "integers"])
 def test_indices_are_checked_before_the_loop_that_computes(name: str) -> None:
     f = fg.function(GATHERED[name]).get_concrete_function(fg.ones((20, 3)), fg.zeros(40, "int32"))
     assert " = True\n" in f.explain()

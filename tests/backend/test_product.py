@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -374,3 +375,36 @@ def test_the_gpu_leaves_pairs_to_the_host() -> None:
     )
     device = _Assembler(graph, witness_avals(graph, [(32, 32)]), set())
     assert not any(device.is_gemm(node) for node in graph.nodes if "pairs" in node.attrs)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("turned", TURNED)
+def test_a_matrix_by_a_vector(bits: int, turned: tuple[bool, bool], dtype: str) -> None:
+    """Columns of a larger result too: the last piece of those that threads share may be one column."""
+    for m, k, n in ((1, 90, 70), (70, 90, 1), (1, 500, 4000), (4000, 500, 1), (2000, 300, 385), (385, 300, 2000)):
+        check(product(turned), *operands(m, k, n, turned, dtype=dtype), turned)
+    row, square = np.array([[1.0, np.inf, np.nan] + [0.0] * 37], dtype), np.eye(40, dtype=dtype)
+    with flags.override(tier="last"):
+        assert np.isnan(product((False, False))(row, square).numpy()).all()  # infinity times 0
+        assert (product((False, False))(row[:, :1], square[:1]).numpy() == square[:1]).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_matrix_by_a_vector_is_read_once(dtype: str) -> None:
+    """A tenth of the time that BLAS takes for the same as a product of matrices: then it copies the matrix first."""
+    a, x = np.ones((600, 600), dtype), np.ones((600, 1), dtype)
+    with flags.override(tier="last"):
+        thin, wide = (product((False, False)) for _ in range(2))
+        both = x.repeat(16, 1)
+        times = []
+        for function, right in ((thin, x), (wide, both)):
+            given = fg.constant(a), fg.constant(right)
+            function(*given)
+            times.append(min(timed(lambda f=function, g=given: f(*g)) for _ in range(30)))
+    assert times[0] < times[1]
+
+
+def timed(call: Any) -> float:
+    begin = time.perf_counter()
+    call()
+    return time.perf_counter() - begin

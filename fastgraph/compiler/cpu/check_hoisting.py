@@ -51,7 +51,18 @@ def emit(emitter: Emitter, scalars: Sequence[Scalar], v: Scalar, header: str, in
 
 def _arithmetic(terms: Sequence[Scalar]) -> float:
     """Nanoseconds of arithmetic of one iteration."""
-    return sum([weight(t) for t in terms if t.op not in MOVES and t.dtype not in ("int64", "bool")])
+    return sum(
+        [
+            _WORTH if _rounds(t) else weight(t)
+            for t in terms
+            if _rounds(t) or (t.op not in MOVES and t.dtype not in ("int64", "bool"))
+        ]
+    )
+
+
+def _rounds(term: Scalar) -> bool:
+    """Return whether a float becomes an integer: what is out of range has to be told, one by one or for a vector."""
+    return term.op == "cast" and "float" in term.args[0].dtype and "int" in term.dtype and term.dtype != "int64"
 
 
 def certain(scalars: Sequence[Scalar]) -> set[Scalar]:

@@ -15,6 +15,7 @@ GEMM_DEEP_LEAST = 32  # where sums are so long that a piece of few is worth it: 
 #: are cut by it, and a plan is the same wherever it is made. Where a core does half or twice as many, a piece takes 100
 #: or 25 microseconds instead of 50, both hundreds of times what handing it to another thread costs.
 GEMM_FLOPS_NS = {4: 80.0, 8: 40.0}
+VECTOR_BYTES_NS = 40.0  # of the matrix in a product by a vector, which reads more than it computes
 
 
 def gemm_size(dtype: str) -> int:
@@ -27,7 +28,8 @@ def gemm_cost(batch: Sequence[int], m: int, n: int, k: int, size: int) -> float:
     count = 1
     for extent in batch:
         count *= extent
-    return count * (200.0 + 2.0 * m * n * k / GEMM_FLOPS_NS[size])
+    reading = m * n * k * size / VECTOR_BYTES_NS if min(m, n) == 1 else 0.0
+    return count * (200.0 + max(reading, 2.0 * m * n * k / GEMM_FLOPS_NS[size]))
 
 
 def gemm_shards(batch: Sequence[int], m: int, n: int, k: int, size: int) -> tuple[int, bool, int]:

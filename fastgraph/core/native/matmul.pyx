@@ -53,6 +53,8 @@ ctypedef void (*sgemm_t)(
 ctypedef void (*dgemm_t)(
     char*, char*, int*, int*, int*, double*, double*, int*, double*, int*, double*, double*, int*
 ) noexcept nogil
+ctypedef void (*sgemv_t)(char*, int*, int*, float*, float*, int*, float*, int*, float*, float*, int*) noexcept nogil
+ctypedef void (*dgemv_t)(char*, int*, int*, double*, double*, int*, double*, int*, double*, double*, int*) noexcept nogil
 
 cdef enum:                      # in floating-point operations of float32; those of float64 count twice
     SHARED = 6000000            # from here on an eager product is shared among threads: waking one takes 5 to 10 us
@@ -60,6 +62,8 @@ cdef enum:                      # in floating-point operations of float32; those
 
 cdef sgemm_t _sgemm = NULL
 cdef dgemm_t _dgemm = NULL
+cdef sgemv_t _sgemv = NULL
+cdef dgemv_t _dgemv = NULL
 
 
 def _bundled() -> object:
@@ -71,7 +75,8 @@ def _bundled() -> object:
         library = ctypes.CDLL(paths[0])
     except OSError:
         return None
-    return library if hasattr(library, "scipy_sgemm_") and hasattr(library, "scipy_dgemm_") else None
+    named = [hasattr(library, f"scipy_{name}_") for name in ("sgemm", "dgemm", "sgemv", "dgemv")]
+    return library if all(named) else None
 
 
 def _cython_blas() -> object:
@@ -100,7 +105,7 @@ cdef void* _pointer(dict table, str name, str scalar) except NULL:
     capsule = table[name]
     cdef const char* signature = PyCapsule_GetName(capsule)
     text = (<bytes>signature).decode()
-    if text.count("int *") != 6 or "char *" not in text:
+    if text.count("int *") != (6 if name.endswith("gemm") else 5) or "char *" not in text:
         raise ImportError(f"scipy's {name} has a signature that fastgraph does not know: {text}")
     return PyCapsule_GetPointer(capsule, signature)
 
@@ -115,21 +120,18 @@ cdef int load_blas() except -1:
 
 
 def _find_products() -> None:
-    global _sgemm, _dgemm
-    cdef size_t address
+    global _sgemm, _dgemm, _sgemv, _dgemv
+    cdef size_t address[4]
     library = _bundled()
-    if library is not None:
-        know_scipy()
-        address = ctypes.cast(library.scipy_dgemm_, ctypes.c_void_p).value
-        _dgemm = <dgemm_t>address
-        address = ctypes.cast(library.scipy_sgemm_, ctypes.c_void_p).value
-        _sgemm = <sgemm_t>address
-        return
-    table = _cython_blas().__pyx_capi__
-    _dgemm = <dgemm_t>_pointer(table, "dgemm", "double")
-    cdef sgemm_t found = <sgemm_t>_pointer(table, "sgemm", "float")
+    table = None if library is not None else _cython_blas().__pyx_capi__
+    for i, (name, scalar) in enumerate([("dgemm", "double"), ("sgemv", "float"), ("dgemv", "double"), ("sgemm", "float")]):
+        if library is not None:
+            address[i] = ctypes.cast(getattr(library, f"scipy_{name}_"), ctypes.c_void_p).value
+        else:
+            address[i] = <size_t>_pointer(table, name, scalar)
     know_scipy()
-    _sgemm = found
+    _dgemm, _sgemv, _dgemv = <dgemm_t>address[0], <sgemv_t>address[1], <dgemv_t>address[2]
+    _sgemm = <sgemm_t>address[3]  # last: it says that all are there
 
 
 def _after_fork_in_child() -> None:
@@ -216,6 +218,27 @@ cdef void _call(Gemm* g, char* a, char* b, char* c, int64_t m, int64_t n) noexce
     cdef double done = 1, dzero = 0
     cdef char ta = c"T" if g.transpose_a else c"N"
     cdef char tb = c"T" if g.transpose_b else c"N"
+    cdef int near, far
+    cdef char* matrix = b if m == 1 else a
+    cdef char* vector = a if m == 1 else b
+    cdef int64_t i, step = 1 if m == 1 else g.n
+    if m == 1 or n == 1:  # a matrix by a vector: as products of matrices they would be copied into panels first
+        near = ldb if m == 1 else lda  # of the matrix as BLAS sees it, which lies turned
+        tb = (c"T" if g.transpose_b else c"N") if m == 1 else (c"N" if g.transpose_a else c"T")
+        im = <int>(n if m == 1 else m)
+        in_, far = <int>(a_col if m == 1 else b_row), <int>step
+        if tb == c"T":
+            im, ik = ik, im
+        for i in range(n if m == 1 else m):  # beta 0 would keep what is no number there
+            if g.kind == DOUBLE:
+                (<double*>c)[i * step] = 0
+            else:
+                (<float*>c)[i * step] = 0
+        if g.kind == DOUBLE:
+            _dgemv(&tb, &im, &ik, &done, <double*>matrix, &near, <double*>vector, &in_, &done, <double*>c, &far)
+        else:
+            _sgemv(&tb, &im, &ik, &one, <float*>matrix, &near, <float*>vector, &in_, &one, <float*>c, &far)
+        return
     if g.kind == DOUBLE:
         _dgemm(&tb, &ta, &in_, &im, &ik, &done, <double*>b, &ldb, <double*>a, &lda, &dzero, <double*>c, &ldc)
     else:

@@ -65,6 +65,7 @@ ALGEBRA = (
     Row("pow(x, 1)", "x", when="real"),
     Row("pow(x, 2)", "multiply(x, x)", when="real", close=True),
     Row("pow(x, 3)", "multiply(multiply(x, x), x)", when="real", close=True),
+    Row("pow(x, 4)", "multiply(multiply(x, x), multiply(x, x))", when="real", close=True),
     Row("pow(x, -1)", "reciprocal(x)", when="floating", close=True),
     Row("square(negative(x))", "square(x)"),
     Row("square(abs(x))", "square(x)", when="real"),
