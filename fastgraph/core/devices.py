@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from fastgraph.core import gpus
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import EagerTensor, Tensor, current_state, from_array, place_by, register_slot
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.errors import InvalidArgumentError, NotFoundError
 
 PREFIX = "/job:localhost/replica:0/task:0"
 CPU = f"{PREFIX}/device:CPU:0"
@@ -182,8 +182,8 @@ def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
 def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
     """Say which devices are used.
 
-    Raises ValueError for one that is not there, or if the CPU is left out; RuntimeError for another choice than before,
-    once devices were listed or ops were run. Source: tf.config.set_visible_devices.
+    Raises ValueError for one that is not there; NotFoundError if the CPU is left out, as ops then do in TensorFlow;
+    RuntimeError for another choice than before, once devices were listed or ops were run. Source: tf.config.
     """
     global _visible
     chosen = [devices] if isinstance(devices, PhysicalDevice) else list(devices or ())
@@ -192,7 +192,7 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
         if device_type not in (None, each.device_type):
             raise ValueError(f"Unrecognized device: {each!r}")
     if device_type in (None, "CPU") and not set(list_physical_devices("CPU")) <= set(chosen):
-        raise ValueError("The CPU cannot be made invisible: every program needs it.")
+        raise NotFoundError(None, None, "No CPU devices are available in this process: one of them must be visible.")
     others = [] if device_type is None else [each for each in get_visible_devices() if each.device_type != device_type]
     _refuse_late({*others, *chosen} != set(get_visible_devices()), "Visible devices")
     _visible = [*others, *chosen]
@@ -335,10 +335,10 @@ class device:
     Within another device it says what is to differ: the rest is the other's.
 
     Args:
-        device_name: Such as "CPU:0" or "/job:localhost/device:CPU:0", or a callable that gives it; None: where they
-            would run anyway.
+        device_name: Such as "CPU:0" or "/job:localhost/device:CPU:0"; None: where they would run anyway.
 
     Raises:
+        RuntimeError: What is given is a function, as TensorFlow 1 took it.
         InvalidArgumentError: On entering: the device is another process's, or is not there and
             `set_soft_device_placement` does not let the CPU stand for it.
         ValueError: On entering: what is given names no device.
@@ -351,17 +351,19 @@ class device:
         '/job:localhost/replica:0/task:0/device:CPU:0'
     """
 
-    def __init__(self, device_name: str | Callable[..., Any] | None) -> None:
+    def __init__(self, device_name: str | None) -> None:
+        if callable(device_name):
+            raise RuntimeError(f"tf.device does not support functions. Received: {device_name!r}")
         self._name = device_name
         self._previous: list[str | None] = []
 
     @property
-    def _device_name(self) -> str | Callable[..., Any] | None:
+    def _device_name(self) -> str | None:
         """The device as it was named; libraries read it here."""
         return self._name
 
     def __enter__(self) -> None:
-        name = self._name(None) if callable(self._name) else self._name
+        name = self._name
         if name is not None and not isinstance(name, str):  # a DeviceSpec, or one of list_logical_devices()
             name = name.to_string() if hasattr(name, "to_string") else getattr(name, "name", name)
             if not isinstance(name, str):

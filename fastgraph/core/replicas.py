@@ -70,9 +70,20 @@ class _Scopes(threading.local):
 
     def __init__(self) -> None:
         self.stack: list[tuple[Any, Any]] = []
+        self.saving = False
 
 
 scopes = _Scopes()
+
+
+@contextmanager
+def saving() -> Iterator[None]:
+    """A context in which a Variable that replicas keep apart is its first copy: what is loaded has no replicas."""
+    before, scopes.saving = scopes.saving, True
+    try:
+        yield
+    finally:
+        scopes.saving = before
 
 
 def strategy() -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import TYPE_CHECKING
 
@@ -43,31 +43,34 @@ def apply_to_imported() -> None:
 
 def find_spec(full: str, path: Sequence[str] | None = None) -> ModuleSpec | None:
     """Return the spec of a module whose classes get their names once it has been executed; None for other modules."""
-    if full not in _rows:
-        return None
+    return followed(full, path, _apply) if full in _rows else None
+
+
+def followed(full: str, path: Sequence[str] | None, then: Callable[[types.ModuleType], None]) -> ModuleSpec | None:
+    """Return the spec of a module to which something is done once it has been executed; None where there is none."""
     spec = PathFinder.find_spec(full, path)
     if spec is not None and spec.loader is not None:
-        spec.loader = _Naming(spec.loader)  # type: ignore[assignment]
+        spec.loader = _Followed(spec.loader, then)  # type: ignore[assignment]
     return spec
 
 
-class _Naming:
-    """A loader that names the classes of the module that another one has loaded, and leaves that one in its place."""
+class _Followed:
+    """A loader that does something to the module that another one has loaded, and leaves that one in its place."""
 
-    def __init__(self, loader: Loader) -> None:
-        self._loader = loader
+    def __init__(self, loader: Loader, then: Callable[[types.ModuleType], None]) -> None:
+        self._loader, self._then = loader, then
 
     def create_module(self, spec: ModuleSpec) -> types.ModuleType | None:
         """Return what the loader makes."""
         return self._loader.create_module(spec)
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Execute the module, then name its classes."""
+        """Execute the module, then do it."""
         module.__loader__ = self._loader
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         self._loader.exec_module(module)
-        _apply(module)
+        self._then(module)
 
 
 def _apply(module: types.ModuleType) -> None:

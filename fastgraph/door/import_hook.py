@@ -99,6 +99,10 @@ class Door:
         Raises NotBuiltImportError for a module that TensorFlow has and fastgraph has not.
         """
         if full != "tensorflow" and not full.startswith("tensorflow."):
+            if full.startswith(("keras.src.", "tf_keras.src.")):
+                from fastgraph.door import process_files  # programs without Keras need none of it
+
+                return process_files.find_spec(full, path)
             return class_names.find_spec(full, path) if full.startswith("fastgraph.") else None
         try:
             return ModuleSpec(full, _HandOver(full)) if modules.may_be_there(full) else None  # type: ignore[arg-type]

@@ -106,7 +106,8 @@ def save_and_return_nodes(
         )
     options = options or SaveOptions()
     with resting:
-        saver = _Saver(obj, files.plain_export_dir(export_dir), signatures, options)
+        with replicas.saving():  # libraries trace their functions when they are asked for them
+            saver = _Saver(obj, files.plain_export_dir(export_dir), signatures, options)
         saver.save()
     graph, ways = saver.graph, ObjectIdentityDictionary()
     ways[obj] = ()

@@ -231,7 +231,7 @@ class DistributedVariable(Variable, DistributedValues):
 
     def value(self) -> Tensor:
         """Return this replica's value; between replicas, what the copies come to."""
-        if self._is_mirrored or current() is not None:
+        if self._is_mirrored or current() is not None or replicas.scopes.saving:
             return self._here.value()
         if self._aggregation is VariableAggregation.NONE:
             raise ValueError(

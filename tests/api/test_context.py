@@ -45,8 +45,13 @@ def test_there_is_no_gpu() -> None:
     assert fg.config.list_physical_devices("GPU") == []
     assert fg.config.experimental.list_physical_devices("GPU") == []
     fg.config.set_visible_devices([], "GPU")
-    with pytest.raises(ValueError, match="CPU cannot be made invisible"):
+    with pytest.raises(fg.errors.NotFoundError, match="No CPU devices are available in this process"):
         fg.config.set_visible_devices([], "CPU")
+
+
+def test_a_function_is_no_device() -> None:
+    with pytest.raises(RuntimeError, match="tf.device does not support functions"):
+        fg.device(lambda op: "/cpu:0")
 
 
 def test_the_cpu_stands_for_a_missing_device_unless_that_is_forbidden(caplog: pytest.LogCaptureFixture) -> None:

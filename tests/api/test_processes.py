@@ -288,3 +288,20 @@ strategy.reduce("SUM", tf.constant(1.0), None)
     assert found.returncode != 0
     told = re.findall(r"Process 1 of 2 .* crashed, at \d\d:\d\d:\d\d", found.stderr)
     assert told, found.stderr
+
+
+@needs_mpi
+@pytest.mark.slow  # imports Keras
+def test_of_keras_too_the_first_process_alone_writes(tmp_path: Path) -> None:
+    if importlib.util.find_spec("keras") is None:
+        pytest.skip("Keras 3 is not installed")
+    script = str(Path(__file__).parents[1] / "door" / "savers_program.py")
+    found = started(["-m", "fastgraph", "run", script, str(tmp_path)])
+    assert found.returncode == 0, found.stderr
+    (_, losses, _), (_, others, written) = sorted(
+        json.loads(line) for line in found.stdout.splitlines() if line[:1] == "["
+    )
+    assert losses == others and len(losses) == 4
+    assert all(path.startswith("rank1/") for path in written) and written, written
+    assert len(list((tmp_path / "logs" / "train").iterdir())) == 2  # of two fits: one each
+    assert len((tmp_path / "log.csv").read_text().splitlines()) == 5

@@ -454,6 +454,22 @@ def test_functions_that_write_variables_of_replicas_are_saved_for_one(strategy: 
         fg.saved_model.save(module, path, signatures=module.add.get_concrete_function())
 
 
+def test_what_is_traced_while_saving_takes_the_first_copy(strategy: Any, tmp_path: Path) -> None:
+    class Model(fg.Module):
+        @property
+        def served(self) -> Any:  # as Keras 2 makes what serves a model: when it is saved
+            read = fg.function(lambda x: x + self.total + self.mean, input_signature=[fg.TensorSpec([])])
+            return read.get_concrete_function()
+
+    model, on_read = Model(), fg.VariableSynchronization.ON_READ
+    with strategy.scope():
+        model.total = fg.Variable(1.0, aggregation=fg.VariableAggregation.SUM, synchronization=on_read)
+        model.mean = fg.Variable(4.0, aggregation=fg.VariableAggregation.MEAN, synchronization=on_read)
+        fg.saved_model.save(model, str(tmp_path))
+    served = fg.saved_model.load(str(tmp_path)).signatures["serving_default"]
+    assert [float(each) for each in served(fg.constant(1.0)).values()] == [float(model.total) + 5.0]
+
+
 def test_arrays_of_replicas_are_given_to_functions(strategy: Any) -> None:
     def each(context: Any) -> Any:
         n = context.replica_id_in_sync_group
