@@ -1,4 +1,4 @@
-"""What Keras, 3 or 2, saves in the processes of MPI beside the first: done as the first does it, and thrown away.
+"""Files of Keras, 3 or 2, in the processes of MPI beside the first: written as the first writes them, and thrown away.
 
 Rule: Keras lets each process write to the path that all of them give, where they cut, lock and remove each other's
 files. The values are read by all together, so the others save too, in a folder that goes; `replicas.writes` says which
@@ -35,7 +35,7 @@ def _changed(attribute: str, instead: _Call) -> Callable[[_Call], _Call]:
 
     def change(function: _Call) -> _Call:
         @functools.wraps(function)
-        def called(self: Any, filepath: Any = None, *args: Any, **kwargs: Any) -> Any:
+        def called(self: object, filepath: Any = None, *args: object, **kwargs: object) -> object:
             from fastgraph.core import replicas  # the door opens before there is a core
 
             given = args if attribute and filepath is None else (filepath, *args)
@@ -48,23 +48,23 @@ def _changed(attribute: str, instead: _Call) -> Callable[[_Call], _Call]:
     return change
 
 
-def _save(save: _Call, model: Any, filepath: Any, *args: Any, **kwargs: Any) -> Any:
+def _save(save: _Call, model: object, filepath: str | os.PathLike[str], *args: object, **kwargs: object) -> object:
     with tempfile.TemporaryDirectory() as folder:
-        return save(model, os.path.join(folder, os.path.basename(os.fspath(filepath))), *args, **kwargs)
+        return save(model, os.path.join(folder, os.path.basename(filepath)), *args, **kwargs)
 
 
 def _back_up(save: _Call, callback: Any) -> None:
     callback.model.save_weights(callback._weights_path)
 
 
-def _see_it_removed(remove: _Call, callback: Any, *_: Any, **__: Any) -> None:
+def _see_it_removed(remove: _Call, callback: Any, *_: object, **__: object) -> None:
     for _ in range(1000):  # the next `fit` looks for it when it begins: not before it is gone
         if callback.delete_checkpoint and os.path.exists(callback.backup_dir):
             time.sleep(0.01)
 
 
 def _log(attribute: str) -> Callable[[_Call], _Call]:
-    def begin(function: _Call, callback: Any, *args: Any, **kwargs: Any) -> Any:
+    def begin(function: _Call, callback: Any, *args: object, **kwargs: object) -> object:
         callback._elsewhere = tempfile.TemporaryDirectory()  # removed with the callback
         setattr(callback, attribute, os.path.join(callback._elsewhere.name, "log"))
         return function(callback, *args, **kwargs)
@@ -73,7 +73,7 @@ def _log(attribute: str) -> Callable[[_Call], _Call]:
 
 
 _SAVES = _changed("", _save)
-#: What is changed in which modules of Keras 3 and 2.
+#: Modules of Keras 3 and 2, with the functions of each that are changed.
 _CHANGES: dict[str, dict[str, Callable[[_Call], _Call]]] = {
     "keras.src.saving.saving_lib": {"save_model": _SAVES, "save_weights_only": _SAVES},
     "keras.src.legacy.saving.legacy_h5_format": {"save_model_to_hdf5": _SAVES},
