@@ -16,7 +16,7 @@ from fastgraph.keras import activations, constraints, initializers, regularizers
 _KINDS: dict[str, Any] = {
     "activation": activations, "constraint": constraints, "initializer": initializers, "regularizer": regularizers,
 }  # fmt: skip
-#: What configs have as it is.
+#: Types of values that configs have as they are.
 PLAIN = (str, int, float, bool, type(None))
 _OTHERS = frozenset(("self", "kwargs", "__class__", "name", "dtype", "learning_rate"))
 
