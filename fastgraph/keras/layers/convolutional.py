@@ -10,7 +10,6 @@ from typing import Any
 from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.tensor import Tensor
-from fastgraph.keras import constraints, initializers, regularizers
 from fastgraph.keras.activations import ActivationLike
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers.base import Layer
@@ -319,10 +318,8 @@ class DepthwiseConv2D(_Convolution):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer."""
-        config = super().get_config()
-        for name in ("initializer", "regularizer", "constraint"):
-            config[f"depthwise_{name}"] = config.pop(f"kernel_{name}")
-        del config["filters"], config["groups"]
+        config = _of_depthwise(super().get_config())
+        del config["filters"]
         return {**config, "depth_multiplier": self.depth_multiplier}
 
 
@@ -347,10 +344,9 @@ class SeparableConv2D(_Convolution):
             depthwise_initializer, bias_initializer, depthwise_regularizer, bias_regularizer, activity_regularizer,
             depthwise_constraint, bias_constraint, **kwargs,
         )  # fmt: skip
-        self.depth_multiplier = depth_multiplier
-        self.pointwise_initializer = initializers.get(pointwise_initializer)
-        self.pointwise_regularizer = regularizers.get(pointwise_regularizer)
-        self.pointwise_constraint = constraints.get(pointwise_constraint)
+        own = {"initializer": pointwise_initializer, "regularizer": pointwise_regularizer}
+        own = {f"pointwise_{part}": given for part, given in {**own, "constraint": pointwise_constraint}.items()}
+        self._take({"depth_multiplier": depth_multiplier, **own}, more=True)
 
     def _make_kernels(self, channels: int) -> None:
         shape = [*self.kernel_size, channels, self.depth_multiplier]
@@ -368,17 +364,13 @@ class SeparableConv2D(_Convolution):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer."""
-        config = super().get_config()
-        for name in ("initializer", "regularizer", "constraint"):
-            config[f"depthwise_{name}"] = config.pop(f"kernel_{name}")
-        del config["groups"]
-        return {
-            **config,
-            "depth_multiplier": self.depth_multiplier,
-            "pointwise_initializer": initializers.serialize(self.pointwise_initializer),
-            "pointwise_regularizer": regularizers.serialize(self.pointwise_regularizer),
-            "pointwise_constraint": constraints.serialize(self.pointwise_constraint),
-        }
+        return _of_depthwise(super().get_config())
+
+
+def _of_depthwise(config: dict[str, Any]) -> dict[str, Any]:
+    """A convolution's config for a layer whose kernel is called depthwise, and which has no groups."""
+    names = {f"kernel_{part}": f"depthwise_{part}" for part in ("initializer", "regularizer", "constraint")}
+    return {names.get(name, name): value for name, value in config.items() if name != "groups"}
 
 
 class DepthwiseConv1D(DepthwiseConv2D):
