@@ -58,7 +58,7 @@ def _back_up(save: _Call, callback: Any) -> None:
 
 
 def _see_it_removed(remove: _Call, callback: Any, *_: object, **__: object) -> None:
-    for _ in range(1000):  # the next `fit` looks for it when it begins: not before it is gone
+    for _try in range(1000):  # the next `fit` looks for it when it begins: not before it is gone
         if callback.delete_checkpoint and os.path.exists(callback.backup_dir):
             time.sleep(0.01)
 

@@ -447,7 +447,7 @@ class _Loader:
             parent._signatures.update({name: self._value(child) for name, child in children})
         elif type(parent) is dict:
             parent.update({name: self._value(child) for name, child in children})
-        elif "user_object" in node.__dict__:
+        elif "user_object" in node.__dict__ or not number:  # a root that is a Variable has signatures
             for name, child in children:
                 set_child(parent, name, self._value(child))
 

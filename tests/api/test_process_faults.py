@@ -74,8 +74,8 @@ def finish(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
         except subprocess.TimeoutExpired:
             late = descendants(process.pid) if RUNNING.now() - began > LATE else set()
             for pid in late:
-                if os.path.samefile(f"/proc/{pid}/exe", sys.executable):
-                    with contextlib.suppress(ProcessLookupError):
+                with contextlib.suppress(ProcessLookupError, FileNotFoundError):  # it may end meanwhile
+                    if os.path.samefile(f"/proc/{pid}/exe", sys.executable):
                         os.kill(pid, signal.SIGABRT)
             began = RUNNING.now() if late else began
         else:

@@ -806,3 +806,11 @@ def test_strings_joined_by_ids_fingerprints_and_glimpses_are_saved(tmp_path: Pat
     x = tf.reshape(tf.range(20.0), [1, 4, 5, 1])
     for name, given in (("joined", words), ("prints", words), ("seen", x)):
         np.testing.assert_array_equal(getattr(loaded, name)(given), getattr(module, name)(given))
+
+
+def test_a_variable_alone_is_saved_with_signatures(tmp_path: Path) -> None:
+    v = tf.Variable([1.0, 2.0])
+    tf.saved_model.save(v, str(tmp_path), tf.function(lambda x: v * x, input_signature=[tf.TensorSpec([])]))
+    loaded = tf.saved_model.load(str(tmp_path))
+    (found,) = loaded.signatures["serving_default"](tf.constant(2.0)).values()
+    assert found.numpy().tolist() == [2.0, 4.0] and loaded.numpy().tolist() == [1.0, 2.0]
