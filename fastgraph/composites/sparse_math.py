@@ -407,7 +407,10 @@ def _by_segment(
     indices, ids = (as_tensor(each, int64 if holds_int64(each) else int32) for each in (indices, segment_ids))
     if not indices.shape.is_compatible_with(ids.shape):
         raise invalid("segment_ids and indices should have same size.")
-    rows = gather(data, indices, axis=0) if sparse_gradient else take(as_tensor(data), indices)
+    data = as_tensor(data)
+    if data.shape.rank == 0:
+        raise invalid("Shape must be at least rank 1")
+    rows = gather(data, indices, axis=0) if sparse_gradient else take(data, indices)
     if number is None:
         return ordered(rows, ids)
     limits = reshape(cast(number, int64), [1])

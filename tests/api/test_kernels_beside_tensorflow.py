@@ -79,6 +79,12 @@ REFUSED = [
     (lambda: tf.ragged.cross([tf.ones([2, 2, 2], "int64")]), InvalidArgumentError, "rank=2"),
     (lambda: tf.ragged.cross([tf.ones([2], "int64")]), InvalidArgumentError, "rank=2"),
     (lambda: tf.ragged.cross_hashed([tf.ragged.constant([[[1]]])]), ValueError, "rank=2"),
+    (lambda: tf.sparse.segment_sum(1.0, [0], [0]), InvalidArgumentError, "at least rank 1"),
+    (
+        lambda: tf.nn.fractional_max_pool(ROWS[None, :, :, None], [1, 20, 1, 1]),
+        InvalidArgumentError,
+        "higher than input",
+    ),
     (lambda: tf.ragged.cross([tf.ones([2, 2])]), ValueError, "Unexpected dtype for inputs.0."),
     (
         lambda: tf.sparse.bincount(tf.SparseTensor([[0, 0], [5, 0]], [1, 2], [2, 2]), axis=-1),
