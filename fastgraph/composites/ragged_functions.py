@@ -9,7 +9,7 @@ import numpy as np
 
 from fastgraph.composites.ragged_ops import merged, same_partition
 from fastgraph.composites.ragged_rows import boolean_mask_ragged, expand_axis, gather_rows, pile
-from fastgraph.composites.ragged_tensor import RaggedTensor, made
+from fastgraph.composites.ragged_tensor import RaggedTensor, made, splits_dtype
 from fastgraph.composites.row_splits import along, positions, splits_of
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, int32, int64
 from fastgraph.core.base.nesting import flatten, map_structure
@@ -27,7 +27,7 @@ from fastgraph.ops.joining import stack as stack_dense
 from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.rounding import ceil
-from fastgraph.ops.runtime_assertions import assert_equal, assert_less, assert_none_equal
+from fastgraph.ops.runtime_assertions import assert_equal, assert_less, assert_non_negative, assert_none_equal
 from fastgraph.ops.sorting import argsort
 from fastgraph.ops.tiling import repeat
 
@@ -272,8 +272,9 @@ def stack_dynamic_partitions(
             data.merge_dims(0, rank - 1) if isinstance(data, RaggedTensor) else reshape(data, [-1, *data.shape[rank:]])
         )
         partitions = reshape(partitions, [-1])
+    assert_non_negative(partitions, message="partitions must be non-negative.")
     count = cast(num_partitions, partitions.dtype)
     assert_less(partitions, count, message="partitions must be less than num_partitions")
     order = argsort(partitions, stable=True)
-    ids = cast(gather(partitions, order), int64)
+    ids = cast(gather(partitions, order), splits_dtype(data))
     return RaggedTensor.from_value_rowids(gather_rows(data, order), ids, num_partitions)

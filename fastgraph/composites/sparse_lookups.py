@@ -25,6 +25,7 @@ from fastgraph.ops.movement import expand_dims, reshape, shape
 from fastgraph.ops.nn_ops import embedding_lookup
 from fastgraph.ops.reduction import reduce_max, reduce_min
 from fastgraph.ops.runtime_assertions import assert_equal
+from fastgraph.ops.runtime_checks import checked
 from fastgraph.ops.segments import segment_sum, unsorted_segment_sum
 from fastgraph.ops.sorting import unique
 
@@ -89,7 +90,9 @@ def counted(values: Any, weights: TensorLike | None, by_row: bool) -> tuple[Any,
             weights = weights.values
         if not by_row or known_rank(values, "bincount") == 1:
             return None, None, values.values, weights
-        return values.indices[:, 0], values.dense_shape[0], values.values, weights
+        text = "Invalid index value: {} is out of bounds of the dense shape"
+        places = checked(values.indices, 0, values.dense_shape - 1, text)
+        return places[:, 0], values.dense_shape[0], values.values, weights
     if hasattr(values, "flat_values"):
         if weights is not None and not hasattr(weights, "flat_values"):
             raise ValueError(

@@ -357,9 +357,10 @@ def segment_sum(
 ) -> Tensor:
     """Sums of the rows of data that `indices` names, by segment. t[n, *s], i[m], i[m] -> t[k, *s].
 
-    Raises: InvalidArgumentError for an index or a segment out of range, or out of order. Source: tf.sparse.segment_sum.
+    Raises: InvalidArgumentError for an index or a segment out of range, or out of order.
+    sparse_gradient: that of data is IndexedSlices. Source: tf.sparse.segment_sum.
     """
-    return _by_segment(data, indices, segment_ids, num_segments, sum_by_segment, unsorted_segment_sum)
+    return _by_segment(data, indices, segment_ids, num_segments, sum_by_segment, unsorted_segment_sum, sparse_gradient)
 
 
 def segment_mean(
@@ -371,7 +372,9 @@ def segment_mean(
     sparse_gradient: bool = False,
 ) -> Tensor:
     """Means of the rows of data that `indices` names, by segment; as segment_sum. Source: tf.sparse.segment_mean."""
-    return _by_segment(data, indices, segment_ids, num_segments, mean_by_segment, unsorted_segment_mean)
+    return _by_segment(
+        data, indices, segment_ids, num_segments, mean_by_segment, unsorted_segment_mean, sparse_gradient
+    )
 
 
 def segment_sqrt_n(
@@ -389,7 +392,7 @@ def segment_sqrt_n(
         wide = reshape(maximum_dense(counts, 1), [-1, *[1] * (rows.shape.rank - 1)])
         return sum_by_segment(rows, ids) / sqrt(wide)
 
-    return _by_segment(data, indices, segment_ids, num_segments, over_root, unsorted_segment_sqrt_n)
+    return _by_segment(data, indices, segment_ids, num_segments, over_root, unsorted_segment_sqrt_n, sparse_gradient)
 
 
 def _by_segment(
@@ -399,11 +402,15 @@ def _by_segment(
     number: TensorLike | None,
     ordered: Callable[..., Any],
     counted: Callable[..., Any],
+    sparse_gradient: bool,
 ) -> Any:
     indices, ids = (as_tensor(each, int64 if holds_int64(each) else int32) for each in (indices, segment_ids))
     if not indices.shape.is_compatible_with(ids.shape):
         raise invalid("segment_ids and indices should have same size.")
-    rows = gather(data, indices, axis=0)
+    data = as_tensor(data)
+    if data.shape.rank == 0:
+        raise invalid("Shape must be at least rank 1")
+    rows = gather(data, indices, axis=0) if sparse_gradient else take(data, indices)
     if number is None:
         return ordered(rows, ids)
     limits = reshape(cast(number, int64), [1])

@@ -261,11 +261,21 @@ def _choices(parts: Any) -> tuple[Array, list[tuple[Array, Array]], Array]:
 
 
 def _given(inputs: Any, sparse_first: bool) -> list[Any]:
-    """Indices, values and shapes of columns, one after the other. Raises: TypeError for what is no list."""
+    """Indices, values and shapes of columns, one after the other.
+
+    Raises: TypeError for what is no list; of tf.ragged.cross's also ValueError, InvalidArgumentError for other ranks
+    than 2, ValueError for other dtypes than integers and text.
+    """
     if not isinstance(inputs, list | tuple):
         raise TypeError("Inputs must be a list")
-    columns = [v.to_sparse() if isinstance(v, RaggedTensor) else v for v in inputs]
-    columns = [v if isinstance(v, SparseTensor) else as_tensor(v) for v in columns]
+    columns = [v if isinstance(v, SparseTensor | RaggedTensor) else as_tensor(v) for v in inputs]
+    for i, value in enumerate(() if sparse_first else columns):
+        if value.dtype != string and not value.dtype.is_integer:
+            raise ValueError(f"Unexpected dtype for inputs[{i}]: {value.dtype}")
+        if value.shape.rank not in (None, 2):
+            text = f"tf.ragged.cross only supports inputs with rank=2. inputs[{i}] has rank {value.shape.rank}"
+            raise ValueError(text) if isinstance(value, RaggedTensor) else invalid(text)
+    columns = [v.to_sparse() if isinstance(v, RaggedTensor) else v for v in columns]
     parts: list[Any] = []
     for value in sorted(columns, key=lambda v: sparse_first and not isinstance(v, SparseTensor)):
         indices, values, extents = _parts(value)
@@ -286,7 +296,7 @@ def ragged_cross(inputs: Sequence[Any], name: str | None = None) -> RaggedTensor
     """Every choice of one feature from each of the inputs, row by row, joined by "_X_".
 
     inputs: a list of RaggedTensors, SparseTensors and tensors [n, (m)] of text or integers. -> RaggedTensor
-    string[n, (k)]. Source: tf.ragged.cross.
+    string[n, (k)]. Raises: ValueError, InvalidArgumentError for others. Source: tf.ragged.cross.
     """
     found = named(name, cross_p, *_given(inputs, False), separator=b"_X_")
     return RaggedTensor.from_sparse(SparseTensor(*found))

@@ -285,6 +285,7 @@ def _shape_text(dims: Shape) -> str:
 _NUMPY_NAMES = frozenset(
     [
         "T",
+        "size",
         "astype",
         "ravel",
         "tolist",
@@ -332,5 +333,6 @@ def no_attribute(value: Tensor, name: str) -> str:
     if name == "eval":
         return f"{text}: eval is not supported when eager execution is enabled, is .numpy() what you're looking for?"
     if name in _NUMPY_NAMES:
-        return f"{type(value).__name__} object has no attribute '{name}'. Use the functions of fastgraph, or .numpy()."
+        way = "or .numpy(); T, reshape and the like: tf.experimental.numpy.experimental_enable_numpy_behavior()."
+        return f"{type(value).__name__} object has no attribute '{name}'. Use the functions of fastgraph, {way}"
     return text

@@ -496,7 +496,8 @@ def image_extract_glimpse(
 def strings_split(input: Any = None, sep: str | None = None, maxsplit: int = -1, result_type: str = "SparseTensor",
                   source: Any = None, name: str | None = None) -> Any:  # fmt: skip
     """Return tf.strings.split, by default as a SparseTensor."""
-    words = tf.convert_to_tensor(source if input is None else input)
+    words = source if input is None else input
+    words = words if isinstance(words, tf.RaggedTensor) else tf.convert_to_tensor(words)
     if result_type not in ("SparseTensor", "RaggedTensor"):
         raise ValueError("result_type must be 'RaggedTensor' or 'SparseTensor'.")
     found = tf.strings.split(words[tf.newaxis] if words.shape.rank == 0 else words, sep, maxsplit, name)

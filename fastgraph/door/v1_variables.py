@@ -149,7 +149,7 @@ INITIALIZERS: dict[str, tuple[str, Callable[..., Any]]] = {
 }  # fmt: skip
 
 
-_OF_ANY_DTYPE = ("constant", "zeros", "ones", "random_uniform", "uniform_unit_scaling")
+_OF_ANY_DTYPE = ("constant", "zeros", "ones", "random_uniform")
 
 
 class Initializer:
@@ -163,7 +163,7 @@ class Initializer:
         if self._name not in _OF_ANY_DTYPE and not self.dtype.is_floating:
             raise ValueError(f"Argument `dtype` is expected to be floating point. Received: {self.dtype}.")
         value = self._given.get("value", 0)
-        if not (np.isscalar(value) or value is None or isinstance(value, (list, tuple, np.ndarray, tf.Tensor))):
+        if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
             raise TypeError(
                 f"Invalid type for initial value={value} of type: {type(value).__name__}. Expected Python scalar, list "
                 "or tuple of values, or numpy.ndarray."

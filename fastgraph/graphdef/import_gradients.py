@@ -20,7 +20,11 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
 def slopes_of(forward: Callable[..., Any], sources: list[Any], dy: object) -> list[Any]:
-    """The gradients of forward(*sources), where `dy` is that of its result."""
+    """The gradients of forward(*sources), where `dy` is that of its result; those of integers in float64."""
+    dtypes, cast = [each.dtype for each in sources], public_function("cast")
+    if any(dtype.is_integer for dtype in dtypes):
+        found = slopes_of(forward, [cast(each, "float64") for each in sources], cast(dy, "float64"))
+        return [cast(each, dtype) for each, dtype in zip(found, dtypes, strict=True)]
     tape = GradientTape()
     with tape:
         sources = [public_function("identity")(each) for each in sources]

@@ -169,10 +169,19 @@ def _slope(slope: Callable[[Any], Any]) -> Callable[[str, list[Any], dict[str, A
 
 def _concat_offset(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     """Return where each of several tensors begins in their concatenation."""
-    axis, ranks = fixed(inputs[0], f"Node '{name}': the axis"), [shape.shape[0] for shape in inputs[1:]]
-    if np.ndim(axis) or not -ranks[0] <= axis < ranks[0] or len({*ranks}) > 1:
-        raise invalid(f"Concat dim {axis} is no axis of shapes of {ranks} elements [Op:ConcatOffset]")
-    axis = int(axis)
+    axis, rank = fixed(inputs[0], f"Node '{name}': the axis"), inputs[1].shape.num_elements()
+    for i, shape in enumerate(inputs[1:]):
+        if shape.shape.rank != 1:
+            raise invalid(f"input {i} should be a vector, but got shape {shape.shape} [Op:ConcatOffset]")
+        if shape.shape[0] != rank:
+            raise invalid(f"input {i} should contain {rank} elements, but got {shape.shape[0]} [Op:ConcatOffset]")
+    if np.ndim(axis) or not -rank <= axis < rank:
+        raise invalid(f"Concat dim is out of range: {axis} vs. {rank} [Op:ConcatOffset]")
+    axis = int(axis) % rank
+    gather, others = public_function("gather"), [i for i in range(rank) if i != axis]
+    for i, shape in enumerate(inputs[2:], 1):
+        text = f"All dimensions except {axis} must match. Input {i} doesn't match input 0 [Op:ConcatOffset]"
+        public_function("debugging.assert_equal")(gather(shape, others), gather(inputs[1], others), text)
     found, begin = [], movement.reshape(public_function("zeros_like")(inputs[1][:1]), [])
     for shape in inputs[1:]:
         unit = convert(np.eye(shape.shape[0])[axis].astype(shape.dtype.numpy_dtype))

@@ -152,7 +152,7 @@ def _row_counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 def _ragged_cross(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     """Every choice of one feature of each column; `input_order` says of which kind each column is."""
-    n_ragged, n_sparse = len(attrs["ragged_values_types"]), attrs["Nsparse"]
+    n_ragged, n_sparse = (attrs["input_order"].count(kind) for kind in "RS")
     ragged, rest = inputs[: 2 * n_ragged], inputs[2 * n_ragged :]
     sparse, dense = rest[: 3 * n_sparse], rest[3 * n_sparse :]
     columns = {

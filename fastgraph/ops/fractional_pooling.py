@@ -136,7 +136,10 @@ def _drawn(
             continue
         count = int(n / ratio)
         if count < 1:
-            raise invalid(f"pooling_ratio {ratio} leaves nothing of {n}")
+            raise invalid(
+                f"Pooling ratio is higher than input dimension size for dimension {axis}. Input dim size: {n} pooling "
+                f"ratio: {ratio:g}"
+            )
         found.append(_bounds(n, count, pseudo_random, source, u))
         # Regions of pseudo-random sizes may be one larger, or smaller, than the shuffled ones.
         most.append(n // count + (1 if n % count else 0) + (1 if pseudo_random and n % count else 0) + overlapping)

@@ -35,7 +35,16 @@ from fastgraph.ops.families import (
     shape_text,
     validated,
 )
-from fastgraph.ops.movement import expand_dims, reshape, shape, shape_of_value, size, transpose_p
+from fastgraph.ops.movement import (
+    expand_dims,
+    expand_dims_p,
+    reshape,
+    shape,
+    shape_of_value,
+    size,
+    squeeze_p,
+    transpose_p,
+)
 from fastgraph.ops.precise_sums import HALF, is_half
 
 
@@ -295,6 +304,13 @@ def gather(
     if name is None:
         return gather_p(params, indices, axis=along, batch_dims=batch_dims)
     return named(name, gather_p, params, indices, axis=along, batch_dims=batch_dims)
+
+
+def gather_densely(x: Tensor, places: TensorLike, axis: int, name: str | None = None) -> Any:
+    """`gather` of a tensor of known rank, whose gradient is a tensor along the first axis too, not IndexedSlices."""
+    if axis:
+        return gather(x, places, axis=axis, name=name)
+    return squeeze_p(gather(expand_dims_p(x, axes=(0,)), places, axis=1, name=name), axes=(0,))
 
 
 # ---- what data decides ----------------------------------------------------------------------------------------------

@@ -559,11 +559,13 @@ def trace(x: TensorLike, name: str | None = None) -> Any:
 def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Any:
     """A tensor of zeros with `diagonal` where the first and the second half of the index agree. t[*s] -> t[*s, *s].
 
-    Source: tf.linalg.tensor_diag.
+    Raises: InvalidArgumentError for a scalar. Source: tf.linalg.tensor_diag.
     """
     x = of_dtypes(as_tensor(diagonal), _TENSOR_DIAGONALS)
     if x.shape.rank is None:
         return late(tensor_diag, [x], x.dtype, name=name)
+    if not x.shape.rank:
+        raise invalid("Input must be at least rank 1, got 0 [Op:Diag]")
     extents = extents_of(x)
     return reshape(diag(reshape(x, [-1])), [*extents, *extents], name=name)
 

@@ -30,7 +30,7 @@ from fastgraph.ops.creation import fill, range_
 from fastgraph.ops.deferred_calls import late, late_unless_known
 from fastgraph.ops.elementwise import cast, maximum, select
 from fastgraph.ops.families import Array, Builder, Node, invalid, misuse, movement, public, shape_text, validated
-from fastgraph.ops.gathering import dim, gather
+from fastgraph.ops.gathering import dim, gather_densely
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.reduction import reduce_prod, reduce_sum
@@ -286,7 +286,7 @@ def _padded_by(paddings: Tensor, x: Tensor, kind: str, value: TensorLike) -> Any
             both = checked(paddings[axis], 0, n - 1 + at_end, text)
             place = range_(-both[0], n + both[1])
             place = select(place < 0, -at_end - place, select(place < n, place, 2 * n - 2 + at_end - place))
-            x = gather(x, place, axis=axis)
+            x = gather_densely(x, place, axis)
     return x
 
 

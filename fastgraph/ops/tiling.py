@@ -23,9 +23,9 @@ from fastgraph.ops.creation import range_
 from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import cast, maximum, minimum
 from fastgraph.ops.families import Array, canonical_axis, invalid, misuse, movement, public
-from fastgraph.ops.gathering import dim, gather
+from fastgraph.ops.gathering import dim, gather_densely
 from fastgraph.ops.joining import concat, stack
-from fastgraph.ops.movement import expand_dims_p, reshape, shape, squeeze_p
+from fastgraph.ops.movement import expand_dims_p, reshape, shape
 from fastgraph.ops.reduction import reduce_prod, reduce_sum
 from fastgraph.ops.runtime_checks import MOST, checked, wide
 from fastgraph.ops.scans import cumsum_p
@@ -158,9 +158,7 @@ def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name
             places = np.repeat(np.arange(n, dtype=np.int32), counts)
         except MemoryError as error:
             raise ResourceExhaustedError(None, None, f"Out of memory: {error}") from None
-        if axis == 0 and counts.size == 1:  # as the one row of a matrix: its gradient is dense, as TensorFlow's
-            return squeeze_p(gather(expand_dims_p(x, axes=(0,)), places, axis=1, name=name), axes=(0,))
-        return gather(x, places, axis=axis, name=name)
+        return gather_densely(x, places, axis, name)
     dims = [dim(x, i) for i in range(len(x.shape))]
     if amounts.shape.num_elements() == 1:
         text = f"Expected multiples[{axis + 1}] >= 0, but got {{}}"
@@ -171,12 +169,8 @@ def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name
     each = broadcast_to(_times(amounts), [dims[axis]])
     ends = cumsum_p(each, axis=0, exclusive=False, reverse=False)
     places = range_(reduce_sum(each))  # each shows the element whose end is the first above it
-    return gather(
-        x,
-        search_sorted(expand_dims_p(ends, axes=(0,)), expand_dims_p(places, axes=(0,)), right=True, out_type=int32)[0],
-        axis=axis,
-        name=name,
-    )
+    ends, places = (expand_dims_p(each, axes=(0,)) for each in (ends, places))
+    return gather_densely(x, search_sorted(ends, places, right=True, out_type=int32)[0], axis, name)
 
 
 @public("meshgrid")
