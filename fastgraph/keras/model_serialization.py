@@ -171,7 +171,10 @@ def save_model(
         weight_files.write_content(os.path.join(path, _CONFIG), text.encode())
         return
 
-    weights = weight_files.h5_content(model, _optimizer_group(model))
+    where, held = _optimizer_group(model)
+    if isinstance(model.optimizer, optimizers.SGD) and not model.optimizer.momentum:
+        held = [one for one in held if one.shape.rank == 0][:2]  # Keras 3 makes no slots of it
+    weights = weight_files.h5_content(model, (where, held))
 
     def write(name: str) -> None:
         with zipfile.ZipFile(name, "w") as file:

@@ -434,7 +434,9 @@ def read_h5(
             raise ValueError(wrong)
         else:
             _warn_skipped(wrong)
-    slots = more[1] if len(values) == len(more[1]) else more[1][:1] + more[1][2:]  # Keras 2 has no rate among them
+    head, rate, slots = more[1][:1], more[1][1:2], more[1][2:]  # Keras 2 has no rate, Keras 3's SGD may have no slots
+    fits = [one for one in (more[1], head + slots, head + rate) if len(one) == len(values)]
+    slots = fits[0] if fits else []
     rows = [(f"{more[0]}/{i}", *row) for i, row in enumerate(zip(values, slots, strict=False))]
     if values and (len(values) != len(slots) or _misfit(path, rows)):
         warnings.warn(f"{path}: the optimizer's variables are of another kind, so it begins anew.", stacklevel=4)

@@ -123,6 +123,14 @@ def test_layers_that_do_not_fit_are_left_as_they_are(suffix: str, tmp_path: Path
         bare.load_weights(path, skip_mismatch=True, by_name=suffix == ".h5")
 
 
+def test_steps_of_an_optimizer_without_slots_are_kept(written: Path, tmp_path: Path) -> None:
+    model = keras.models.load_model(written / "masked-keras.keras")
+    assert model.optimizer.iterations.numpy() == 4
+    for suffix in (".keras", ".h5"):
+        model.save(tmp_path / f"m{suffix}")
+        assert keras.models.load_model(tmp_path / f"m{suffix}").optimizer.iterations.numpy() == 4
+
+
 def test_an_optimizer_of_another_kind_begins_anew(tmp_path: Path) -> None:
     whole_models.write("dense", keras, tmp_path / "m.h5")
     with h5py.File(tmp_path / "m.h5", "a") as file:
