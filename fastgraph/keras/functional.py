@@ -5,6 +5,7 @@ Rule: a network is a list of nodes, each after those it needs; it runs them, and
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from fastgraph.keras.layers.symbolic import InputTensor, Node, replaced
 from fastgraph.state.variable import Variable
 
 _TENSOR = "__keras_tensor__"
-_CONSTANT = "__constant__"
+_CONSTANT = "__tensor__"  # as Keras 3 has it
 
 
 class Network:
@@ -150,15 +151,15 @@ class Network:
         rows = []
         for layer in self.layers:
             calls = [
-                {"args": _written(list(node.args), numbers), "kwargs": _written(node.kwargs, numbers)}
-                for node in self.nodes
+                {"args": _written(args, numbers), "kwargs": _written(kwargs, numbers)}
+                for node, (args, kwargs) in ((node, _by_name(node)) for node in self.nodes)
                 if node.layer is layer and node.inputs
             ]
             rows.append({**described(layer), "name": layer.name, "inbound_nodes": calls})
         return {
             "layers": rows,
-            "input_layers": _written(self.structure, numbers),
-            "output_layers": _written(self.out_structure, numbers),
+            "input_layers": _ends(self.structure, numbers),
+            "output_layers": _ends(self.out_structure, numbers),
             **({"losses": _written(self.losses, numbers)} if self.losses else {}),
         }
 
@@ -222,8 +223,9 @@ def rebuilt(config: dict[str, Any], made: Callable[[dict[str, Any]], Any]) -> tu
                 f"The config of a functional model lacks what these layers need: {[row[0] for row in left]}"
             )
         waiting = left
-    inputs, results, losses = (config["input_layers"], config["output_layers"], config.get("losses", []))
-    return _read(inputs, outputs), _read(results, outputs), _read(losses, outputs)
+    first = {name: 1 for name, layer in layers.items() if _leads_on(layer)}
+    ends = (end_places(config[key], first) for key in ("input_layers", "output_layers"))
+    return *(_read(one, outputs) for one in ends), _read(config.get("losses", []), outputs)
 
 
 def _of_keras_2(config: dict[str, Any], first: dict[str, int]) -> dict[str, Any]:
@@ -281,7 +283,8 @@ def _written(value: Any, numbers: dict[int, int]) -> Any:
     """A value of a call with places in the network for the symbolic tensors in it."""
     if isinstance(value, InputTensor):
         place = [_layer(value).name, numbers[id(value.node)], value.index]
-        return {"class_name": _TENSOR, "config": {"keras_history": place}}
+        spec = {"shape": value.shape.as_list() if value.shape.rank is not None else None, "dtype": value.dtype.name}
+        return {"class_name": _TENSOR, "config": {**spec, "keras_history": place}}
     if isinstance(value, Mapping):
         return {key: _written(item, numbers) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -289,6 +292,40 @@ def _written(value: Any, numbers: dict[int, int]) -> Any:
     if isinstance(value, (EagerTensor, Variable, np.ndarray)):
         array = np.asarray(convert(value))
         return {"class_name": _CONSTANT, "config": {"value": array.tolist(), "dtype": as_dtype(array.dtype).name}}
+    return value
+
+
+def _by_name(node: Node) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call: the first, and the others by their names, which Keras 2 wants, where those are known."""
+    names = list(inspect.signature(node.layer.call).parameters.values())[1 : len(node.args)]
+    if any(name.kind is not name.POSITIONAL_OR_KEYWORD for name in names) or len(names) < len(node.args) - 1:
+        return list(node.args), node.kwargs
+    return list(node.args[:1]), {**{n.name: v for n, v in zip(names, node.args[1:], strict=True)}, **node.kwargs}
+
+
+def _leads_on(layer: Any) -> bool:
+    """Whether Keras 3 counts a call that came with the layer: of functional models, where outputs are listed."""
+    return getattr(layer, "_network", None) is not None
+
+
+def _ends(value: Any, numbers: dict[int, int]) -> Any:
+    """Symbolic tensors as Keras 3 lists a model's inputs and outputs."""
+    if isinstance(value, InputTensor):
+        return [_layer(value).name, numbers[id(value.node)] + _leads_on(_layer(value)), value.index]
+    if isinstance(value, Mapping):
+        return {key: _ends(item, numbers) for key, item in value.items()}
+    return [_ends(item, numbers) for item in value]
+
+
+def end_places(value: Any, first: Mapping[str, int]) -> Any:
+    """Return what `config` has of inputs and outputs as places. first: {layer: the number of its first call}."""
+    if isinstance(value, list) and len(value) == 3 and isinstance(value[0], str):
+        name, number, index = value
+        return {"class_name": _TENSOR, "config": {"keras_history": [name, number - first.get(name, 0), index]}}
+    if isinstance(value, list):
+        return [end_places(item, first) for item in value]
+    if isinstance(value, Mapping) and "class_name" not in value:
+        return {key: end_places(item, first) for key, item in value.items()}
     return value
 
 
@@ -312,7 +349,7 @@ def _read(value: Any, outputs: dict[tuple[str, int], Any]) -> Any:
     if place is not None:
         return nesting.flatten(outputs[place[:2]])[place[2]]
     if isinstance(value, Mapping):
-        if value.get("class_name") == _CONSTANT:
+        if value.get("class_name") in (_CONSTANT, "__constant__"):  # the second was written once
             return constant(value["config"]["value"], value["config"]["dtype"])
         return {key: _read(item, outputs) for key, item in value.items()}
     return [_read(item, outputs) for item in value] if isinstance(value, list) else value

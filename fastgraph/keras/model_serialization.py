@@ -1,7 +1,7 @@
 """Whole models as configs and files: save_model, load_model, clone_model, model_from_json, serialize_keras_object.
 
 Rule: a file has the classes and configs of the layers, how the model was compiled, and the weights; no code. Layouts:
-`.keras` (a zip; its weights need h5py), or a folder, which is a SavedModel with the config beside it.
+`.keras` (a zip; its weights need h5py), Keras 2's `.h5`, or a folder, which is a SavedModel with the config beside it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ import numpy as np
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras import (
+    config_versions,
     constraints,
     identifiers,
     initializers,
     layers,
+    legacy_h5,
     losses,
     metrics,
     optimizers,
@@ -33,6 +35,7 @@ from fastgraph.keras import (
 )
 from fastgraph.saving import saved_model_loader, saved_model_saver
 from fastgraph.saving.checkpoint import Checkpoint
+from fastgraph.state.variable import Variable
 
 _CONFIG = "keras_config.json"
 
@@ -131,15 +134,16 @@ def save_model(
 ) -> None:
     """Write a model: layers, how it was compiled, weights and the optimizer's. Source: tf.keras.models.save_model.
 
-    filepath: `.keras`, or a folder, which has no config if the model cannot be described. Raises NotBuiltError for .h5,
-    FileExistsError unless `overwrite`, NotImplementedError for a `.keras` of what cannot be described, ValueError for a
-    model that is not built and goes to a folder.
+    filepath: `.keras`, `.h5`, or a folder, which has no config if the model cannot be described. Raises FileExistsError
+    unless `overwrite`, NotImplementedError for a file of what cannot be described, ValueError for a model that is not
+    built and goes to a folder.
     """
     path = os.fspath(filepath)
-    if path.endswith((".h5", ".hdf5")) or save_format == "h5":
-        raise NotBuiltError(f"{path}: whole models are written as .keras, or as a folder; .h5 files are Keras 3's.")
     if os.path.exists(path) and not overwrite:
         raise FileExistsError(f"{path} is there already: save(..., overwrite=True) writes over it.")
+    if path.endswith((".h5", ".hdf5")) or save_format == "h5":
+        weight_files.write_content(path, _legacy(model, kwargs.get("include_optimizer", True)))
+        return
     if not path.endswith(".keras") and model.save_spec() is None:
         raise ValueError(
             f"Model {model!r} cannot be saved either because the input shape is not available or because the forward "
@@ -156,30 +160,79 @@ def save_model(
             os.remove(os.path.join(path, _CONFIG))
         return
     whole = {
-        **described, "module": "keras", "compile_config": _compiled(model),
+        **described, "compile_config": _compiled(model),
         "build_config": {"input_shape": None if shapes is None else [None, *shapes[0][1:]]},
     }  # fmt: skip
+    if path.endswith(".keras"):  # what of it is no plain value yet has none of what differs
+        whole = config_versions.for_keras_3(json.loads(json.dumps(whole, default=_plain)))
     text = json.dumps(whole, default=_plain)
     if not path.endswith(".keras"):
         saved_model_saver.save(model, path)
-        weight_files.atomically(os.path.join(path, _CONFIG), lambda name: weight_files.write_bytes(name, text.encode()))
+        weight_files.write_content(os.path.join(path, _CONFIG), text.encode())
         return
 
-    weights = weight_files.h5_content(model, _optimizer_group(model))
+    where, held = _optimizer_group(model)
+    if isinstance(model.optimizer, optimizers.SGD) and not model.optimizer.momentum:
+        held = [one for one in held if one.shape.rank == 0][:2]  # Keras 3 makes no slots of it
+    weights = weight_files.h5_content(model, (where, held))
 
     def write(name: str) -> None:
         with zipfile.ZipFile(name, "w") as file:
             file.writestr("config.json", text)
-            file.writestr("metadata.json", json.dumps({"keras_version": "2"}))
+            file.writestr("metadata.json", json.dumps({"keras_version": "3"}))
             file.writestr("model.weights.h5", weights)
 
     weight_files.atomically(path, write)
 
 
+def _legacy(model: Any, with_optimizer: bool) -> memoryview:
+    """The bytes of a model in Keras 2's .h5. Raises NotImplementedError for a model of one's own class."""
+    if not hasattr(model, "get_layer") or (model._network is None and "_layers" not in model._UNTRACKED):
+        raise NotImplementedError(
+            "Saving the model to HDF5 format requires the model to be a Functional model or a Sequential model. It "
+            "does not work for subclassed models: save those to a folder, or their weights."
+        )
+    training, slots = _compiled(model) if with_optimizer else None, []
+    if training is not None:
+        slots = [one for one in _optimizer_group(model)[1] if one is not model.optimizer._learning_rate]
+        rule = training.pop("optimizer")
+        own = rule["registered_name"] or f"Custom>{rule['class_name']}"
+        training["optimizer_config"] = {"class_name": own, "config": {**rule["config"], "is_legacy_optimizer": False}}
+    config = config_versions.for_both(json.loads(json.dumps(layers.serialize(model), default=_plain)))
+    return legacy_h5.content(model, config, json.dumps(training, default=_plain) if training else "", slots)
+
+
 def _optimizer_group(model: Any) -> tuple[str, list[Any]]:
+    """Where the optimizer's variables are in a file, and what they are: the rate among them, as in Keras 3."""
     optimizer: Any = getattr(model, "optimizer", None)
-    known = list(optimizer.variables) if optimizer is not None and optimizer._index_dict else []
-    return "/optimizer/vars", known
+    if optimizer is None or not optimizer._index_dict:
+        return "/optimizer/vars", []
+    first, *slots = optimizer.variables
+    rate = optimizer._learning_rate
+    return "/optimizer/vars", [first, *([rate] if isinstance(rate, Variable) else []), *slots]
+
+
+def _compile_arguments(training: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `compile` of what a .h5 file has: losses and metrics by names, or configs of either format."""
+
+    def made(value: Any, part: Any) -> Any:
+        if isinstance(value, list):
+            return [made(one, part) for one in value if one is not None]
+        if not isinstance(value, Mapping):
+            return value
+        if "class_name" not in value:
+            return {key: made(one, part) for key, one in value.items()}
+        if value["class_name"] == "MeanMetricWrapper":  # of a function by its name
+            own = {**value["config"], "fn": metrics.deserialize(value["config"]["fn"])}
+            value = {**value, "config": own}
+        return part.deserialize(value)
+
+    found = {"loss": made(training.get("loss"), losses), "loss_weights": training.get("loss_weights")}
+    found |= {name: made(training.get(name), metrics) for name in ("metrics", "weighted_metrics")}
+    rule = dict(training["optimizer_config"])
+    if identifiers.get_registered_object(rule["class_name"]) is None:
+        rule["class_name"] = rule["class_name"].removeprefix("Custom>")  # Keras 2 registers its own like that
+    return {"optimizer": optimizers.deserialize(rule), **found}
 
 
 def load_model(
@@ -193,19 +246,24 @@ def load_model(
     path = os.fspath(filepath)
     if not os.path.exists(path):
         raise OSError(f"No file or directory found at {path}")
-    if path.endswith((".h5", ".hdf5")):
-        raise NotBuiltError(f"{path}: whole models are read from .keras or a folder; .h5 files are Keras 3's.")
     folder, version = os.path.isdir(path), ""
+    legacy = not folder and (path.endswith((".h5", ".hdf5")) or not zipfile.is_zipfile(path))
     if folder and not os.path.exists(os.path.join(path, _CONFIG)):
         return saved_model_loader.load(path)
     if folder:
         with open(os.path.join(path, _CONFIG), encoding="utf-8") as file:
             whole = json.load(file)
+    elif legacy:
+        with legacy_h5.h5py_module().File(path, "r") as file:
+            whole, training, version = legacy_h5.described(path, file)
+        whole["compile_config"] = training
     else:
         with zipfile.ZipFile(path) as file:
             whole = json.loads(file.read("config.json"))
             if "metadata.json" in file.namelist():
                 version = str(json.loads(file.read("metadata.json")).get("keras_version"))
+    if version.startswith("3"):
+        whole = config_versions.from_keras_3(whole)
     with identifiers.CustomObjectScope(custom_objects or {}):
         try:
             model = layers.deserialize(whole)
@@ -221,13 +279,16 @@ def load_model(
             model.build(shape)
         how = whole.get("compile_config")
         if compile and how:
-            model.compile(**deserialize_keras_object(how))
+            model.compile(**(_compile_arguments(how) if legacy else deserialize_keras_object(how)))
             if not folder:
                 model.optimizer.build(model.trainable_variables)
     if folder:
         Checkpoint(root=model).read(os.path.join(path, "variables", "variables")).expect_partial()
         return model
+    if legacy:
+        weight_files.read_h5(path, model, _optimizer_group(model))
+        return model
     with zipfile.ZipFile(path) as file, tempfile.TemporaryDirectory() as room:
         file.extract("model.weights.h5", room)
-        weight_files._read_h5(os.path.join(room, "model.weights.h5"), model, _optimizer_group(model))
+        weight_files.read_h5(os.path.join(room, "model.weights.h5"), model, _optimizer_group(model))
     return model

@@ -331,14 +331,12 @@ class Model(Trainer, Layer):
         Of a checkpoint also a model without weights yet: they are set as they are made. Raises NotFoundError or
         FileNotFoundError, or ValueError for weights of another number or shape. Source: tf.keras.Model.load_weights.
         """
-        if skip_mismatch or by_name:
-            raise NotBuiltError("load_weights takes all weights, in order: skip_mismatch and by_name are not built.")
-        return weight_files.load_weights(self, filepath, options)
+        return weight_files.load_weights(self, filepath, options, skip_mismatch, by_name)
 
     def save(
         self, filepath: str | os.PathLike[str], overwrite: bool = True, save_format: str | None = None, **kwargs: Any
     ) -> None:
-        """Write the model as tf.keras.models.save_model does: `.keras`, or a folder."""
+        """Write the model as tf.keras.models.save_model does: `.keras`, `.h5`, or a folder."""
         save_model(self, filepath, overwrite, save_format, **kwargs)
 
     def save_spec(self, dynamic_batch: bool = True) -> tuple[list[Any], dict[str, Any]] | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -17,13 +18,14 @@ import numpy as np
 
 from fastgraph.core import replicas
 from fastgraph.errors import NotBuiltError
-from fastgraph.keras import backend
+from fastgraph.keras import backend, legacy_h5
 from fastgraph.keras.layers.base import Layer
 from fastgraph.saving.checkpoint import Checkpoint, CheckpointOptions, with_callback
 from fastgraph.saving.checkpoint_state import checkpoint_exists, update_checkpoint_state
 from fastgraph.saving.object_graph import ObjectGraph
 
 _H5, _NPZ, _SAFE = ".weights.h5", ".npz", ".safetensors"
+_LEGACY = (".h5", ".hdf5")  # .weights.h5 among them, of which it is the content that says what it is
 
 
 class LoadStatus:
@@ -56,8 +58,10 @@ def save_weights(
     if not overwrite and (os.path.exists(path) or checkpoint_exists(path)):
         raise FileExistsError(f"{path} is there already: save_weights(..., overwrite=True) writes over it.")
     if path.endswith(_H5):
-        content = h5_content(model)
-        atomically(path, lambda name: write_bytes(name, content))
+        write_content(path, h5_content(model))
+        return
+    if path.endswith(_LEGACY):
+        write_content(path, legacy_h5.content(model))
         return
     if not path.endswith((_NPZ, _SAFE)):
         Checkpoint(root=model).write(path, with_callback(options, _make_latest))
@@ -78,10 +82,19 @@ def _make_latest(path: str) -> None:
         update_checkpoint_state(os.path.dirname(path), path, [path])
 
 
-def load_weights(model: Layer, filepath: str | os.PathLike[str], options: CheckpointOptions | None = None) -> Any:
-    """Set the weights of a model from a file. Raises FileNotFoundError, or ValueError for weights of another model."""
+def load_weights(
+    model: Layer, filepath: str | os.PathLike[str], options: CheckpointOptions | None = None, skip_mismatch: bool =
+    False, by_name: bool = False,
+) -> Any:  # fmt: skip
+    """Set the weights of a model from a file. Raises FileNotFoundError, or ValueError for weights of another model.
+
+    skip_mismatch: of HDF5 files leave layers that do not fit as they are, with a warning. by_name: of Keras 2's .h5 set
+    the layers of the same names.
+    """
     path = place(filepath)
-    if not path.endswith((_H5, _NPZ, _SAFE)):
+    if (skip_mismatch or by_name) and not path.endswith(_LEGACY):
+        raise NotBuiltError(f"skip_mismatch and by_name are for .weights.h5 and .h5 files, not for {path}.")
+    if not path.endswith((*_LEGACY, _NPZ, _SAFE)):
         if checkpoint_exists(path) or not os.path.exists(path + _NPZ):
             status = Checkpoint(root=model).read(path, options)
             status.assert_nontrivial_match()
@@ -94,8 +107,8 @@ def load_weights(model: Layer, filepath: str | os.PathLike[str], options: Checkp
             f"Unable to load weights into model {model.name!r}, which has not created its variables yet. Call the "
             "model on a batch first, or `build` it, then load the weights."
         )
-    if path.endswith(_H5):
-        _read_h5(path, model)
+    if path.endswith(_LEGACY):
+        read_h5(path, model, skip=skip_mismatch, by_name=by_name)
         return LoadStatus()
     weights = model.weights
     if path.endswith(_SAFE):
@@ -128,14 +141,13 @@ def place(filepath: str | os.PathLike[str], save_format: str | None = None) -> s
     Raises NotBuiltError for layouts that are not written.
     """
     path: str = os.fspath(filepath)
-    if path.endswith(_H5):
-        return path
-    if path.endswith((".keras", ".h5", ".hdf5")) or save_format in ("h5", "hdf5", "keras"):
+    if path.endswith(".keras") or save_format == "keras":
         raise NotBuiltError(
             f"{path}: weights are written as a checkpoint (a name without suffix), as NumPy's .npz, as .safetensors "
-            "or, with h5py, as .weights.h5 in Keras 3's layout. Whole models in .keras and .h5 files are Keras 3's: "
-            "pip install fastgraph[keras]."
+            "or, with h5py, as .weights.h5 in Keras 3's layout and as .h5 in Keras 2's; .keras has whole models."
         )
+    if save_format in ("h5", "hdf5") and not path.endswith(_LEGACY):
+        raise NotBuiltError(f"{path}: weights are written as .h5 where the name ends so, whatever `save_format` says.")
     return path
 
 
@@ -180,6 +192,11 @@ def atomically(path: str, write: Callable[[str], None]) -> None:
             os.unlink(partial)
 
 
+def write_content(path: str, content: bytes | memoryview) -> None:
+    """Write a file `atomically`."""
+    atomically(path, lambda name: write_bytes(name, content))
+
+
 def write_bytes(name: str, content: bytes | memoryview) -> None:
     """Write a file."""
     with open(name, "wb") as file:
@@ -191,12 +208,18 @@ def _write_npz(name: str, arrays: dict[str, Any]) -> None:
         np.savez(file, **arrays)
 
 
-def _assign(path: str, rows: list[tuple[str, Any, Any]]) -> None:
-    """Set weights, all or none. Raises ValueError for shapes that differ."""
+def _misfit(path: str, rows: list[tuple[str, Any, Any]]) -> str | None:
     for name, value, weight in rows:
         dims = tuple(weight.shape.as_list())
         if dims != value.shape:
-            raise ValueError(f"{path}: {name} has shape {value.shape}, the model's {weight.name} has {dims}.")
+            return f"{path}: {name} has shape {value.shape}, the model's {weight.name} has {dims}."
+    return None
+
+
+def _assign(path: str, rows: list[tuple[str, Any, Any]]) -> None:
+    """Set weights, all or none. Raises ValueError for shapes that differ."""
+    if wrong := _misfit(path, rows):
+        raise ValueError(wrong)
     for _, value, weight in rows:
         weight.assign(value.astype(weight.dtype.as_numpy_dtype, copy=False))
 
@@ -244,8 +267,11 @@ def _grouped(model: Any, layout: _Layout) -> _Groups:
     return groups
 
 
-def _groups_in(path: str, file: Any, model: Any) -> _Groups:
-    """Return the groups of a file for the layers of a model. Raises ValueError if it is not clear, or none fit."""
+def _groups_in(path: str, file: Any, model: Any, skip: bool = False) -> _Groups:
+    """Return the groups of a file for the layers of a model. Raises ValueError if it is not clear, or none fit.
+
+    skip: warn of layers that have no group of as many weights, and leave them out.
+    """
     named = "vars" in file and "name" in file["vars"].attrs  # by Keras 3, and here since layers have places as there
     found = [_grouped(model, layout) for layout in (_KERAS_3 if named else _KERAS_3 + _OTHERS)]
     if "_layer_checkpoint_dependencies" in file:
@@ -255,8 +281,12 @@ def _groups_in(path: str, file: Any, model: Any) -> _Groups:
         ]
     wrong = [_differences(file, groups) for groups in found]
     fewest = min(range(len(found)), key=lambda i: len(wrong[i]))
+    if wrong[fewest] and skip:
+        for message in wrong[fewest].values():
+            _warn_skipped(message)
+        return [group for group in found[fewest] if group[0] not in wrong[fewest]]
     if wrong[fewest]:
-        raise ValueError(f"{path} does not have the weights of the model: " + "; ".join(wrong[fewest]))
+        raise ValueError(f"{path} does not have the weights of the model: " + "; ".join(wrong[fewest].values()))
     fits = [groups for groups, differences in zip(found, wrong, strict=True) if not differences]
     places = [{id(w): f"{name}/{i}" for name, own, _ in groups for i, w in enumerate(own)} for groups in fits]
     shapes = {id(w): tuple(w.shape.as_list()) for _, own, _ in fits[0] for w in own}
@@ -269,15 +299,19 @@ def _groups_in(path: str, file: Any, model: Any) -> _Groups:
     return fits[shaped[0] if shaped else 0]
 
 
-def _differences(file: Any, groups: _Groups) -> list[str]:
-    """Return what a file lacks, or has besides, of these groups."""
-    found = []
+def _warn_skipped(message: str) -> None:
+    warnings.warn(f"Skipped, and left as it was: {message}", stacklevel=5)
+
+
+def _differences(file: Any, groups: _Groups) -> dict[str, str]:
+    """Return what a file lacks, or has besides, of these groups, by their names."""
+    found = {}
     for name, own, layer in groups:
         count = len(file[name]) if name in file else 0
         late = layer._is_metric or getattr(layer, "stateful", False)  # Keras 3 has states among the weights
         if count != len(own) and (own or not late):
             lacks = f", it lacks {name}/{count}" if count < len(own) else ""
-            found.append(f"Layer '{layer.name}' expected {len(own)} variables, but received {count}{lacks}")
+            found[name] = f"Layer '{layer.name}' expected {len(own)} variables, but received {count}{lacks}"
     return found
 
 
@@ -352,23 +386,14 @@ def _layers_in(value: Any) -> Iterator[Layer]:
         yield from _layers_in(item)
 
 
-def _h5py() -> Any:
-    try:
-        import h5py  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    except ImportError as error:
-        raise NotBuiltError(
-            "Files named .weights.h5 need h5py: pip install h5py. Without it give a name without a suffix."
-        ) from error
-    return h5py
-
-
 def h5_content(model: Any, more: tuple[str, list[Any]] = ("", [])) -> memoryview:
     """Return the bytes of a file of weights: made in memory, since HDF5 itself ends the process on a full disk.
 
     more: a group beside those of the model's layers.
     """
     room = io.BytesIO()
-    with _h5py().File(room, "w") as file:
+    h5py = legacy_h5.h5py_module()
+    with h5py.File(room, "w") as file:
         file.create_group("vars").attrs.create("name", model.name)  # Keras 2 wants the group, Keras 3 writes the name
         groups = groups_of(model)
         for group, weights in [*((name, own) for name, own, _ in groups), more]:
@@ -377,19 +402,43 @@ def h5_content(model: Any, more: tuple[str, list[Any]] = ("", [])) -> memoryview
         for group, _, layer in groups:
             for name, there in layer._KERAS_3_NAMES.items():
                 if (place := group.removesuffix("vars") + there) in file:
-                    file[group.removesuffix("vars") + name] = _h5py().SoftLink(place)  # where Keras 2 looks
+                    file[group.removesuffix("vars") + name] = h5py.SoftLink(place)  # where Keras 2 looks
     return room.getbuffer()
 
 
-def _read_h5(path: str, model: Any, more: tuple[str, list[Any]] = ("", [])) -> None:
-    """Set the weights from a file, and `more` if the file has that group with as many."""
-    with _h5py().File(path, "r") as file:
-        groups = [(name, own) for name, own, _ in _groups_in(path, file, model)]
-        if more[0] in file and len(file[more[0]]) == len(more[1]):
-            groups.append(more)
-        rows = [
-            (f"{group}/{i}", np.asarray(file[f"{group}/{i}"]), weight)
-            for group, weights in groups
-            for i, weight in enumerate(weights)
-        ]
-    _assign(path, rows)
+def read_h5(
+    path: str, model: Any, more: tuple[str, list[Any]] = ("", []), skip: bool = False, by_name: bool = False
+) -> None:
+    """Set the weights from a file, and `more`, an optimizer's variables with its rate, where the file has as many.
+
+    skip: leave what does not fit as it is, with a warning. by_name: of a legacy file set layers of the same names.
+    """
+    with legacy_h5.h5py_module().File(path, "r") as file:
+        found: list[Any] = []
+        values: list[Any] = []
+        if legacy_h5.is_legacy(file):
+            found = legacy_h5.rows_of(path, file, model, by_name)
+            values = legacy_h5.optimizer_values(file) if more[1] else []
+        elif by_name:
+            raise ValueError(f"{path} has layers by their places: by_name=True is for Keras 2's .h5.")
+        else:
+            for name, own, _ in _groups_in(path, file, model, skip):
+                found.append([(f"{name}/{i}", np.asarray(file[f"{name}/{i}"]), one) for i, one in enumerate(own)])
+            if more[1] and more[0] in file:
+                values = [np.asarray(file[f"{more[0]}/{i}"]) for i in range(len(file[more[0]]))]
+    kept: list[tuple[str, Any, Any]] = []
+    for part in found:
+        if not (wrong := part if isinstance(part, str) else _misfit(path, part)):
+            kept += part
+        elif not skip:
+            raise ValueError(wrong)
+        else:
+            _warn_skipped(wrong)
+    head, rate, slots = more[1][:1], more[1][1:2], more[1][2:]  # Keras 2 has no rate, Keras 3's SGD may have no slots
+    fits = [one for one in (more[1], head + slots, head + rate) if len(one) == len(values)]
+    slots = fits[0] if fits else []
+    rows = [(f"{more[0]}/{i}", *row) for i, row in enumerate(zip(values, slots, strict=False))]
+    if values and (len(values) != len(slots) or _misfit(path, rows)):
+        warnings.warn(f"{path}: the optimizer's variables are of another kind, so it begins anew.", stacklevel=4)
+        rows = []
+    _assign(path, kept + rows)

@@ -293,7 +293,7 @@ class MultiHeadAttention(Layer):
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
         """Return the layer that `get_config` described, with weights if it had any."""
-        config = dict(config)
+        config = dict(cls._asking(config))
         query, key, value = (config.pop(f"{name}_shape", None) for name in ("query", "key", "value"))
         layer = cls(**config)
         if None not in (query, key, value):

@@ -64,6 +64,12 @@ class _Losses:
 _NOTHING: dict[str, tuple[Any, ...]] = {
     "sparse": (False,), "ragged": (False,), "optional": (False,), "groups": (1,), "rng_type": ("stateful",),
     "pad_to_max_tokens": (False,), "idf_weights": (None,), "vocabulary_size": (None, 2),
+    # Keras 3's:
+    "quantization_config": (None,), "renorm": (False,), "renorm_clipping": (None,), "renorm_momentum": (0.99,),
+    "lora_rank": (None,), "lora_alpha": (None,), "flash_attention": (None, False), "sliding_window": (None,),
+    "use_gate": (False,), "rms_scaling": (False,), "seed": (None,), "use_cudnn": ("auto", True, False),
+    "antialias": (False,), "salt": (None,), "fill_mode": ("constant",), "fill_value": (0.0,),
+    "pad_to_aspect_ratio": (False,), "data_format": ("channels_last", None),
 }  # fmt: skip
 
 
@@ -641,10 +647,15 @@ class Layer(_OfUsers, Module):
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
         """Return the layer that `get_config` described, here or in Keras, which has more arguments."""
+        return cls(**cls._asking(config))
+
+    @classmethod
+    def _asking(cls, config: dict[str, Any]) -> dict[str, Any]:
+        """The config without what the layer does not take and that asks for nothing."""
         if cls.__module__.startswith("fastgraph."):
             taken = inspect.signature(cls.__init__).parameters
             config = {k: v for k, v in config.items() if k in taken or k not in _NOTHING or v not in _NOTHING[k]}
             if "depthwise_initializer" in taken:  # Keras has those of other convolutions too, and does not look
                 for unused in ("kernel_initializer", "kernel_regularizer", "kernel_constraint"):
                     config.pop(unused, None)
-        return cls(**config)
+        return config

@@ -392,8 +392,9 @@ class TFOpLambda(Layer):
         self.attrs = {key: _read_attr(value) for key, value in (attrs or {}).items()}
         self.built = True
 
-    def __call__(self, *operands: Any) -> Any:
+    def __call__(self, *operands: Any, name: str | None = None, **named: Any) -> Any:
         """Apply the op; the first operand may be a number. Masks end here, as in Keras."""
+        operands = (*operands, *(named[key] for key in self.primitive.inputs[len(operands) :] if key in named))
         if symbolic(operands):
             return connect(self, operands, {})
         with name_scope(self._name):
@@ -408,6 +409,27 @@ class TFOpLambda(Layer):
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer."""
         return {**super().get_config(), "operation": self.primitive.name, "attrs": _written_attr(self.attrs)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """Return the layer that `get_config`, or Keras, described. Raises ValueError for a function that is no op."""
+        if "function" not in config:
+            return cls(**config)
+        name = str(config["function"]).rpartition(".")[2]
+        try:
+            primitive = get(_KERAS_OPS.get(name, name))
+        except KeyError:
+            primitive = None
+        if primitive is None or primitive.expr is None:  # what is more than its operands has arguments of its own there
+            raise ValueError(f"Unknown operation in a layer: {config['function']!r} is no op of elements alone.")
+        return cls(primitive, name=config.get("name"))
+
+
+#: Ops by what Keras calls them, where that is another name.
+_KERAS_OPS = {
+    "truediv": "realdiv", "divide": "realdiv", "true_divide": "realdiv", "sub": "subtract", "mul": "multiply",
+    "neg": "negative", "power": "pow", "absolute": "abs",
+}  # fmt: skip
 
 
 def _written_attr(value: Any) -> Any:

@@ -369,7 +369,7 @@ class RNN(Layer):
         """Return the layer that `get_config` described."""
         if cls is RNN and isinstance(config.get("cell"), dict):
             config = {**config, "cell": deserialize(config["cell"], custom_objects)}
-        return cls(**config)
+        return cls(**cls._asking(config))
 
 
 @without(
@@ -460,7 +460,7 @@ class Bidirectional(Layer):
                 f"Invalid merge mode. Received: {merge_mode}. Merge mode should be one of {[*_MERGES, None]}"
             )
         super().__init__(**kwargs)
-        self.merge_mode = merge_mode
+        self.merge_mode, self._backward_given = merge_mode, backward_layer is not None
         config = {**layer.get_config(), "zero_output_for_mask": layer.return_sequences}
         self.forward_layer = type(layer).from_config({**config, "name": f"forward_{layer.name}"})
         flipped = {**config, "go_backwards": not layer.go_backwards, "name": f"backward_{layer.name}"}
@@ -506,15 +506,20 @@ class Bidirectional(Layer):
         """Return the arguments that make such a layer."""
         name = self.forward_layer.name.removeprefix("forward_")
         config = {**self.forward_layer.get_config(), "name": name}
-        layer = {"class_name": type(self.forward_layer).__name__, "config": config}
-        return {**super().get_config(), "merge_mode": self.merge_mode, "layer": layer}
+        layer = {**identifiers.described(self.forward_layer, "keras.layers"), "config": config}
+        rows = {"merge_mode": self.merge_mode, "layer": layer}
+        if self._backward_given:
+            rows["backward_layer"] = identifiers.described(self.backward_layer, "keras.layers")
+        return {**super().get_config(), **rows}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
         """Return the layer that `get_config` described."""
-        row = config["layer"]
-        kind: Any = {"LSTM": LSTM, "GRU": GRU, "SimpleRNN": SimpleRNN, "RNN": RNN}[row["class_name"]]
-        return cls(**{**config, "layer": kind.from_config(row["config"])})
+        kinds: dict[str, Any] = {"LSTM": LSTM, "GRU": GRU, "SimpleRNN": SimpleRNN, "RNN": RNN}
+        rows = {name: config[name] for name in ("layer", "backward_layer") if config.get(name) is not None}
+        rows["layer"]["config"]["name"] = rows["layer"]["config"]["name"].removeprefix("forward_")  # of Keras 3
+        made = {name: kinds[row["class_name"]].from_config(row["config"]) for name, row in rows.items()}
+        return cls(**{**config, **made})
 
 
 _OF_CELLS = (

@@ -394,7 +394,7 @@ class Optimizer(Arguments, Trackable):
             float(self._learning_rate.numpy()) if isinstance(self._learning_rate, Variable) else self._learning_rate
         )
         if hasattr(rate, "get_config"):
-            rate = {"class_name": type(rate).__name__, "config": rate.get_config()}
+            rate = schedules.serialize(rate)
         return {
             "name": self.name, "weight_decay": self.weight_decay, "clipnorm": self.clipnorm,
             "global_clipnorm": self.global_clipnorm, "clipvalue": self.clipvalue, "use_ema": self.use_ema,

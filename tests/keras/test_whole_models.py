@@ -1,0 +1,142 @@
+"""Whole models in Keras 2's .h5 and in .keras, those that Keras 2 and 3 wrote among them; weights that do not all fit."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fastgraph import keras
+from tests.keras import whole_models
+
+h5py = pytest.importorskip("h5py")
+ARCHIVE = Path(__file__).with_name("whole_models.tar.xz")
+X = np.linspace(-1, 1, 32).reshape(8, 4).astype("float32")
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: Any) -> Path:
+    """Return a folder of the files that Keras 2 and 3 wrote."""
+    folder: Path = tmp_path_factory.mktemp("whole")
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.mark.parametrize("name", whole_models.MODELS)
+@pytest.mark.parametrize("kind", ["tf_keras.h5", "keras.keras"])
+def test_what_keras_wrote_is_read_and_goes_on(name: str, kind: str, written: Path) -> None:
+    assert whole_models.differences(written / f"{name}-{kind}", keras) == []
+
+
+@pytest.mark.parametrize("name", ["inside", "operations"])
+@pytest.mark.parametrize("suffix", [".h5", ".keras"])
+def test_what_is_written_here_is_read_and_goes_on(name: str, suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"m{suffix}"
+    whole_models.write(name, keras, path)
+    assert whole_models.differences(path, keras) == []
+    assert not keras.models.load_model(path, compile=False)._is_compiled
+
+
+def test_h5_files_have_keras_2s_layout(tmp_path: Path) -> None:
+    model, _ = whole_models.MODELS["inside"](keras)
+    model.compile("adam", "mse", metrics=["mae"])
+    model.fit(X, X[:, :1], verbose=0)
+    model.save(tmp_path / "m.h5")
+    with h5py.File(tmp_path / "m.h5") as file:
+        config, training = (json.loads(file.attrs[name]) for name in ("model_config", "training_config"))
+        names = [name.decode() for name in file["model_weights"].attrs["layer_names"]]
+        assert names == [layer.name for layer in model.layers]
+        slots = [name.decode() for name in file["optimizer_weights"].attrs["weight_names"]]
+        (first, *_), kernel = model.get_layer(names[1]).weights, file["model_weights"][names[1]]
+        np.testing.assert_array_equal(kernel[first.name], first)
+    assert config["class_name"] == "Functional" and config["config"]["output_layers"] == [[names[-1], 0, 0]]
+    calls = {row["name"]: row["inbound_nodes"] for row in config["config"]["layers"]}
+    add, *_ = (name for name in names if name.startswith("add"))
+    assert calls[add] == [[[names[1], 1, 0, {}], [names[2], 1, 0, {}]]]  # models' first calls are their own
+    assert training["optimizer_config"]["class_name"] == "Custom>Adam" and training["loss"] == "mse"
+    assert training["optimizer_config"]["config"]["is_legacy_optimizer"] is False
+    assert slots[0] == "iteration:0" and len(slots) == 1 + 2 * len(model.trainable_weights)
+
+
+def test_h5_files_without_an_optimizer_and_of_ones_own_classes(tmp_path: Path) -> None:
+    class Twice(keras.layers.Layer):
+        def call(self, x: Any) -> Any:
+            return x * 2
+
+    model = keras.Sequential([keras.Input((4,)), Twice(), keras.layers.Dense(2)])
+    model.compile("sgd", "mse")
+    model.save(tmp_path / "m.hdf5", include_optimizer=False)
+    with pytest.raises(ValueError, match="Unknown layer: 'Twice'"):
+        keras.models.load_model(tmp_path / "m.hdf5")
+    again = keras.models.load_model(tmp_path / "m.hdf5", custom_objects={"Twice": Twice})
+    np.testing.assert_array_equal(again(X), model(X))
+    assert not again._is_compiled
+    with pytest.raises(NotImplementedError, match="Functional model or a Sequential model"):
+        type("Own", (keras.Model,), {"call": lambda self, x: x})().save(tmp_path / "own.h5")
+    model.save_weights(tmp_path / "w.h5")
+    with pytest.raises(ValueError, match="No model config found in the file"):
+        keras.models.load_model(tmp_path / "w.h5")
+
+
+def test_long_lists_of_names_are_cut(tmp_path: Path) -> None:
+    parts = [keras.layers.Dense(1, use_bias=False, name=f"{'long' * 1000}{i}") for i in range(20)]
+    model = keras.Sequential([keras.Input((1,)), *parts])
+    model.save(tmp_path / "m.h5")
+    with h5py.File(tmp_path / "m.h5") as file:
+        assert "layer_names1" in file["model_weights"].attrs
+    for one, two in zip(keras.models.load_model(tmp_path / "m.h5").weights, model.weights, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def of(last: int, name: str = "head") -> Any:
+    return keras.Sequential(
+        [keras.Input((4,)), keras.layers.Dense(3, name="body"), keras.layers.Dense(last, name=name)]
+    )
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".weights.h5"])
+def test_layers_that_do_not_fit_are_left_as_they_are(suffix: str, tmp_path: Path) -> None:
+    model, other = of(2), of(5)
+    path, before = tmp_path / f"w{suffix}", other.get_weights()
+    model.save_weights(path)
+    with pytest.raises(ValueError, match="has shape"):
+        other.load_weights(path)
+    np.testing.assert_array_equal(other.get_weights()[0], before[0])
+    with pytest.warns(UserWarning, match="left as it was.*has shape"):
+        other.load_weights(path, skip_mismatch=True)
+    for found, wanted in zip(other.get_weights(), [*model.get_weights()[:2], *before[2:]], strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    bare = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, use_bias=False, name="body")])
+    if suffix == ".h5":
+        with pytest.raises(ValueError, match="Layer count mismatch"):
+            bare.load_weights(path)
+        other = of(2, "another")
+        other.load_weights(path, by_name=True)
+        np.testing.assert_array_equal(other.get_weights()[0], model.get_weights()[0])
+        assert np.any(other.get_weights()[2] != model.get_weights()[2])
+    with pytest.warns(UserWarning, match="expected 1 (weights|variables)"):
+        bare.load_weights(path, skip_mismatch=True, by_name=suffix == ".h5")
+
+
+def test_steps_of_an_optimizer_without_slots_are_kept(written: Path, tmp_path: Path) -> None:
+    model = keras.models.load_model(written / "masked-keras.keras")
+    assert model.optimizer.iterations.numpy() == 4
+    for suffix in (".keras", ".h5"):
+        model.save(tmp_path / f"m{suffix}")
+        assert keras.models.load_model(tmp_path / f"m{suffix}").optimizer.iterations.numpy() == 4
+
+
+def test_an_optimizer_of_another_kind_begins_anew(tmp_path: Path) -> None:
+    whole_models.write("dense", keras, tmp_path / "m.h5")
+    with h5py.File(tmp_path / "m.h5", "a") as file:
+        training = json.loads(file.attrs["training_config"])
+        training["optimizer_config"] = {"class_name": "SGD", "config": {"learning_rate": 0.5}}
+        file.attrs["training_config"] = json.dumps(training)
+    with pytest.warns(UserWarning, match="begins anew"):
+        model = keras.models.load_model(tmp_path / "m.h5")
+    assert model.optimizer.iterations.numpy() == 0
