@@ -26,24 +26,25 @@ _numbers = itertools.count()
 class Table(str):
     """The name of a table among a node's attributes; it holds the table's dict."""
 
-    __slots__ = ("dtype", "entries", "is_fixed", "key_dtype", "places", "reserved", "shape")
+    __slots__ = ("dtype", "entries", "is_fixed", "is_waiting", "key_dtype", "places", "reserved", "shape")
 
     entries: dict[Any, Any]
     key_dtype: DType
     dtype: DType
     shape: tuple[int, ...]  # of a value
     is_fixed: bool  # whether nothing changes it once it is filled
+    is_waiting: bool  # whether `fill` is still to come: who asks before has no answer
     reserved: tuple[Any, ...]  # keys that no entry has: those of empty places and of deleted entries
     places: _Range | _Strings | None  # of a fixed table, once it was asked
 
     def fill(self, entries: Iterable[tuple[Any, Any]]) -> None:
         """Replace all entries. The table stays the same one: graphs have it."""
-        self.places = None
+        self.places, self.is_waiting = None, False
         self.entries.clear()
         self.entries.update(entries)
 
     def __reduce__(self) -> Any:  # a copy is a table of its own, with a name of its own
-        held = dict(self.entries), self.reserved
+        held = dict(self.entries), self.reserved, self.is_waiting
         return _again, (self.key_dtype, self.dtype, self.shape, self.is_fixed, *held)
 
 
@@ -92,21 +93,24 @@ def new_table(key_dtype: DType, dtype: DType, value_shape: tuple[int, ...] = (),
     """Return an empty table."""
     table = Table(f"table_{next(_numbers)}")
     table.entries, table.key_dtype, table.dtype, table.shape = {}, key_dtype, dtype, value_shape
-    table.is_fixed, table.reserved, table.places = is_fixed, (), None
+    table.is_fixed, table.is_waiting, table.reserved, table.places = is_fixed, False, (), None
     return table
 
 
 def _again(
-    key_dtype: DType, dtype: DType, shape: tuple[int, ...], is_fixed: bool, entries: dict[Any, Any], reserved: Any
-) -> Table:
+    key_dtype: DType, dtype: DType, shape: tuple[int, ...], is_fixed: bool, entries: dict[Any, Any], reserved: Any,
+    is_waiting: bool,
+) -> Table:  # fmt: skip
     table = new_table(key_dtype, dtype, shape, is_fixed=is_fixed)
     table.entries.update(entries)
-    table.reserved = reserved
+    table.reserved, table.is_waiting = reserved, is_waiting
     return table
 
 
 def _found(keys: Array, default: Array, table: Table) -> Any:
     entries, kind = table.entries, table.dtype.numpy_dtype
+    if table.is_waiting:
+        raise FailedPreconditionError(None, None, "Table not initialized.")
     size = len(table.shape)
     if default.shape not in (table.shape, (*keys.shape, *table.shape)):
         wanted = [shape_text(shape) for shape in (table.shape, (*keys.shape, *table.shape))]

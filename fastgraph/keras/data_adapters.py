@@ -283,6 +283,8 @@ def source_of(
     if x is None:
         raise ValueError("x is None: give arrays, tensors, a tf.data.Dataset, a generator or a keras.utils.Sequence.")
     source: Source
+    if _are_scalars(x) and (y is None or _are_scalars(y)):
+        x, y, sample_weight = (None if each is None else np.asarray(each) for each in (x, y, sample_weight))
     kind = _kind(x)
     if kind == "arrays":
         source = Arrays(x, y, sample_weight, batch_size, steps, shuffle)
@@ -429,13 +431,17 @@ def _kind(x: Any) -> str:
         return "dataset"
     if isinstance(x, Iterator):
         return "generator"
-    leaves = nesting.flatten(x)
-    if isinstance(x, (list, tuple)) and leaves and all(isinstance(leaf, (int, float, str, bytes)) for leaf in leaves):
+    if _are_scalars(x):
         raise ValueError(
             "Failed to find data adapter that can handle input: a list of Python numbers. Give a NumPy array of it: "
             "numpy.array(x)."
         )
     return "arrays"
+
+
+def _are_scalars(x: Any) -> bool:
+    leaves = nesting.flatten(x) if isinstance(x, (list, tuple)) else []
+    return bool(leaves) and all(isinstance(leaf, (int, float, str, bytes)) for leaf in leaves)
 
 
 def _rows(leaf: Any) -> int:

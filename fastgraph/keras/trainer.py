@@ -261,7 +261,7 @@ class Trainer:
         calls.whole("on_train_begin")
         logs: Any = {}
         first, done = self.__dict__.pop("_resumed_epoch", initial_epoch), self.__dict__.pop("_resumed_batch", 0)
-        if source.steps is not None and done >= source.steps:
+        if done and source.steps is not None and done >= source.steps:
             first, done = first + 1, 0
         for epoch in range(initial_epoch, first):
             source.pass_over()

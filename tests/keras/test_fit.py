@@ -224,6 +224,7 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: model_of().fit(X[:0], Y[:0]), ValueError, "non-empty"),
     (lambda: model_of().fit(X, Y, validation_split=0.2, callbacks=[print]), TypeError, "Expected callbacks"),
     (lambda: model_of().fit(data_of(), validation_split=0.2), ValueError, "only supported for Tensors or NumPy"),
+    (lambda: model_of().fit(data_of().take(0)), ValueError, "the data has no batches"),
     (lambda: model_of().fit(data_of(), Y), ValueError, "`y` argument is not supported when using dataset"),
     (lambda: model_of().fit(data_of().repeat()), ValueError, "infinitely repeating dataset.*`steps_per_epoch`"),
     (lambda: model_of().fit(X, Y, class_weight={1: 1.0}), ValueError, "keys from 0 to one less"),
@@ -240,6 +241,17 @@ def data_of() -> Any:
 def test_errors_teach(run: Callable[[], Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         run()
+
+
+def test_lists_of_numbers_are_arrays() -> None:
+    lists, found = ([1.0, 2.0, 3.0], [2, 4, 6], [1.0, 0.0, 2.0]), []
+    for x, y, weights in (lists, tuple(np.array(each) for each in lists)):
+        model = keras.Sequential([layers.Dense(1, kernel_initializer="ones", input_shape=(1,))])
+        model.compile("sgd", "mse")
+        trained = model.fit(x, y, sample_weight=weights, validation_data=(x, y), epochs=2, shuffle=False, verbose=0)
+        found.append((trained.history, model.evaluate(x, y, verbose=0), model.predict(x, verbose=0).tolist()))
+    assert found[0] == found[1]
+    assert found[0][0]["loss"][0] == pytest.approx((1 + 2 * 9) / 3)
 
 
 def test_labels_that_are_no_class_are_named() -> None:

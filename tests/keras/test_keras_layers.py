@@ -371,6 +371,8 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: layers.BatchNormalization(axis="a"), TypeError, "Expected an int or a list/tuple of ints"),
     (lambda: layers.BatchNormalization(axis=5)(ROWS), ValueError, "Invalid value for `axis` argument"),
     (lambda: layers.BatchNormalization().build((None, None)), ValueError, "undefined `axis` dimension"),
+    (lambda: layers.Reshape((3, 5))(keras.Input((16,))), ValueError, r"input_shape = \[16\], output_shape = \[3, 5\]"),
+    (lambda: layers.Reshape((3, -1))(keras.Input((16,))), ValueError, "total size of new array must be unchanged"),
     (lambda: layers.Reshape((3,))(ROWS), fg.errors.InvalidArgumentError, "24 values, but the requested shape has 6"),
     (lambda: layers.Dense(2)(), ValueError, "first argument to `Layer.call` must always be passed"),
     (lambda: layers.Embedding(0, 2), ValueError, "should be positive"),

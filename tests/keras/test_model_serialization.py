@@ -14,7 +14,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph import keras
-from fastgraph.errors import NotBuiltError, NotFoundError
+from fastgraph.errors import FailedPreconditionError, NotBuiltError, NotFoundError
 
 X = np.linspace(-1, 1, 60).reshape(20, 3).astype("float32")
 Y = X.sum(1, keepdims=True)
@@ -480,3 +480,29 @@ def test_configs_in_the_earlier_format(module: str, thing: Any) -> None:
     made = part.deserialize({**config, "class_name": "Mine"}, custom_objects=own, use_legacy_format=True)
     assert type(made) is own["Mine"]
     assert keras.activations.serialize(keras.activations.relu, use_legacy_format=True) == "relu"
+
+
+def test_words_that_were_learnt_are_saved_with_the_model(tmp_path: Path) -> None:
+    words = keras.layers.TextVectorization(output_sequence_length=3)
+    words.adapt(["great film", "bad film"])
+    model = keras.Sequential([keras.Input((1,), dtype="string"), words, keras.layers.Embedding(5, 2)])
+    texts = fg.constant([["great film"], ["new film"]])
+    model.save(tmp_path / "texts.keras")
+    again = keras.models.load_model(tmp_path / "texts.keras")
+    assert again.layers[0].get_vocabulary() == words.get_vocabulary() == ["", "[UNK]", "film", "great", "bad"]
+    np.testing.assert_array_equal(again(texts), model(texts))
+
+
+def test_numbers_of_words_that_nothing_has_learnt() -> None:
+    given = keras.Input((1,), dtype="string")
+    for layer in (keras.layers.StringLookup(), keras.layers.TextVectorization()):
+        model = keras.Model(given, layer(given))
+        texts = fg.constant([["a"], ["b"]])
+        for ask in (layer, fg.function(layer), model, lambda x, model=model: model.predict(x, verbose=0)):
+            with pytest.raises(FailedPreconditionError, match="Table not initialized"):
+                ask(texts)
+        layer.adapt(["b"])
+        wanted = [[layer.get_vocabulary().index(word)] for word in ("[UNK]", "b")]
+        assert model(texts).numpy().tolist() == model.predict(texts, verbose=0).tolist() == wanted
+    with pytest.raises(RuntimeError, match="no vocabulary yet"):
+        keras.layers.StringLookup(output_mode="one_hot")(["a"])

@@ -220,3 +220,7 @@ class TextVectorization(Layer):
             return pad(found, [[0, 0]] * (found.shape.rank - 1) + [[0, missing]])[..., :n]
         size = self.max_tokens if self.pad_to_max_tokens and self.max_tokens else self.vocabulary_size()
         return encoded(found.to_tensor(-1) if is_ragged else found, self.output_mode, size, backend.floatx())
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer, with the words that it has learnt."""
+        return {**super().get_config(), "vocabulary": self._lookup_layer.get_vocabulary(False) or None}

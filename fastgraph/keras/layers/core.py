@@ -226,6 +226,10 @@ class Reshape(Layer):
                 target[target.index(-1)] = whole // known
         if dims[0] is not None:
             return reshape(inputs, [dims[0], *target])
+        if None not in dims[1:] and (-1 in target or math.prod(target) != math.prod(dims[1:])):
+            raise ValueError(
+                f"total size of new array must be unchanged, input_shape = {dims[1:]}, output_shape = {target}"
+            )
         if -1 not in target:
             return reshape(inputs, [-1, *target])
         return reshape(inputs, concat([shape(inputs)[:1], target], axis=0))

@@ -201,6 +201,7 @@ class StringLookup(Layer):
         self._take({name: value for name, value in locals().items() if name != "vocabulary"})
         self._words: list[str] = []
         self._table = new_table(string, int64, is_fixed=True)
+        self._table.is_waiting = True
         if vocabulary is not None:
             self.set_vocabulary(vocabulary)
         else:  # what `adapt` counts is empty between its calls; TensorFlow's checkpoints have it
@@ -271,7 +272,7 @@ class StringLookup(Layer):
 
     def call(self, inputs: TensorLike) -> Tensor | Any:
         """Return the numbers, or with `invert` the strings."""
-        if not self._words:
+        if self._table.is_waiting and (self.invert or self.output_mode != "int"):
             raise RuntimeError("The StringLookup layer has no vocabulary yet: call `adapt`, or give it `vocabulary`.")
         if isinstance(inputs, RaggedTensor) and self.output_mode == "int":
             return inputs.with_flat_values(self.call(inputs.flat_values))
