@@ -500,7 +500,8 @@ class Graph:
     @contextmanager
     def device(self, device_name_or_function: str | Callable[..., Any] | None) -> Iterator[None]:
         """A context whose operations ask for a device. Source: tf.Graph.device."""
-        with device(device_name_or_function):
+        function = device_name_or_function
+        with device(function(None) if callable(function) else function):
             yield
 
     def finalize(self) -> None:

@@ -117,7 +117,7 @@ class SavedGraph(ObjectGraph):
         if isinstance(value, Function):
             return self._traces(value)
         if variable_of(value) is not None:
-            return self.attached if value is self.root else {}
+            return {**self.attached} if value is self.root else {}
         found = {}
         if isinstance(value, Trackable | list | tuple | dict):
             found = {name: _plain(child) for name, child in children_of(value, "savedmodel", cache=self._cache).items()}
