@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -387,19 +386,3 @@ def test_a_matrix_by_a_vector(bits: int, turned: tuple[bool, bool], dtype: str) 
     with flags.override(tier="last"):
         assert np.isnan(product((False, False))(row, square).numpy()).all()  # infinity times 0
         assert (product((False, False))(row[:, :1], square[:1]).numpy() == square[:1]).all()
-
-
-def test_a_matrix_by_a_vector_is_read_once() -> None:
-    """As a product of matrices BLAS copies it first, which takes longer than sixteen columns by blocks."""
-    a, x, column = fg.ones((300, 300)), fg.ones((300, 16)), fg.ones((300, 1))
-    with flags.override(tier="last"):
-        thin, wide = product((False, False)), product((False, False))
-        calls = [lambda: thin(a, column), lambda: wide(a, x)]
-        one, sixteen = (min(timed(call) for _ in range(50)) for call in calls)
-    assert one < sixteen
-
-
-def timed(call: Any) -> float:
-    begin = time.perf_counter()
-    call()
-    return time.perf_counter() - begin
