@@ -53,7 +53,7 @@ def _save(save: _Call, model: Any, filepath: Any, *args: Any, **kwargs: Any) -> 
         return save(model, os.path.join(folder, os.path.basename(os.fspath(filepath))), *args, **kwargs)
 
 
-def _see_it_removed(remove: _Call, callback: Any, *_: Any, **__: Any) -> None:
+def _see_it_removed(remove: _Call, callback: Any, *given: Any, **named: Any) -> None:
     for _ in range(1000):  # the next `fit` looks for it when it begins: not before it is gone
         if callback.delete_checkpoint and os.path.exists(callback.backup_dir):
             time.sleep(0.01)
