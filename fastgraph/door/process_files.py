@@ -53,12 +53,8 @@ def _save(save: _Call, model: object, filepath: str | os.PathLike[str], *args: o
         return save(model, os.path.join(folder, os.path.basename(filepath)), *args, **kwargs)
 
 
-def _back_up(save: _Call, callback: Any) -> None:
-    callback.model.save_weights(callback._weights_path)
-
-
-def _see_it_removed(remove: _Call, callback: Any, *_: object, **__: object) -> None:
-    for _try in range(1000):  # the next `fit` looks for it when it begins: not before it is gone
+def _see_it_removed(remove: _Call, callback: Any, *given: object, **named: object) -> None:
+    for _ in range(1000):  # the next `fit` looks for it when it begins: not before it is gone
         if callback.delete_checkpoint and os.path.exists(callback.backup_dir):
             time.sleep(0.01)
 
@@ -78,7 +74,9 @@ _CHANGES: dict[str, dict[str, Callable[[_Call], _Call]]] = {
     "keras.src.saving.saving_lib": {"save_model": _SAVES, "save_weights_only": _SAVES},
     "keras.src.legacy.saving.legacy_h5_format": {"save_model_to_hdf5": _SAVES},
     "keras.src.callbacks.backup_and_restore": {
-        "BackupAndRestore._save_model": _changed("_weights_path", _back_up),
+        "BackupAndRestore._save_model": _changed(
+            "_weights_path", lambda _, self: self.model.save_weights(self._weights_path)
+        ),
         "BackupAndRestore.on_train_end": _changed("_weights_path", _see_it_removed),
     },
     "keras.src.callbacks.csv_logger": {"CSVLogger.on_train_begin": _log("filename")},
