@@ -230,7 +230,7 @@ def svd(tensor: TensorLike, full_matrices: builtins.bool = False, compute_uv: bu
 def tensor_diag(diagonal: TensorLike, name: builtins.str | None = None) -> Tensor:
     """A tensor of zeros with `diagonal` where the first and the second half of the index agree. t[*s] -> t[*s, *s].
 
-    Source: tf.linalg.tensor_diag."""
+    Raises: InvalidArgumentError for a scalar. Source: tf.linalg.tensor_diag."""
 def tensor_diag_part(input: TensorLike, name: builtins.str | None = None) -> Tensor:
     """The elements whose first and second half of the index agree. t[*s, *s] -> t[*s].
 
