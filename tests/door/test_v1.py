@@ -43,6 +43,7 @@ CALLS: list[tuple[Any, Any]] = [
     (lambda: v1.nn.xw_plus_b([[1.0, 1.0]], X, [1.0, 1.0]), [[5.0, 7.0]]),
     (lambda: v1.string_split(["a  b"]).values, [b"a", b"b"]),
     (lambda: v1.strings.split(["a b"], result_type="RaggedTensor").values, [b"a", b"b"]),
+    (lambda: v1.strings.split(fg.ragged.constant([["a b"], []]), result_type="RaggedTensor").flat_values, [b"a", b"b"]),
     (lambda: v1.image.resize_nearest_neighbor([[[[1.0]], [[2.0]]]], [3, 1])[0, :, 0, 0], [1.0, 1.0, 2.0]),
     (lambda: v1.image.resize_bilinear([[[[0.0]], [[2.0]]]], [4, 1])[0, :, 0, 0], [0.0, 1.0, 2.0, 2.0]),
     (lambda: v1.image.resize_bilinear([[[[0.0]], [[2.0]]]], [3, 1], True)[0, :, 0, 0], [0.0, 1.0, 2.0]),
@@ -233,11 +234,19 @@ def test_what_is_refused() -> None:
     for given in (([3, 1], [4], [5, 6]), ([1, 1], [4], [5, 6]), ([1, 2], [4], [[1, 2]]), ([1, 2], [4], [1, 2], [0])):
         with pytest.raises(fg.errors.InvalidArgumentError):
             v1.sparse_to_dense(*given)
-    for name in ("random_normal", "truncated_normal", "orthogonal", "identity", "variance_scaling"):
+    for name in (
+        "random_normal",
+        "truncated_normal",
+        "orthogonal",
+        "identity",
+        "variance_scaling",
+        "uniform_unit_scaling",
+    ):
         with pytest.raises(ValueError, match="expected to be floating point"):
             getattr(v1.initializers, name)(dtype="string")
-    with pytest.raises(TypeError, match="Invalid type for initial value"):
-        v1.constant_initializer({"a": 1})
+    for value in ({"a": 1}, None, fg.constant([1.0])):
+        with pytest.raises(TypeError, match="Invalid type for initial value"):
+            v1.constant_initializer(value)
 
 
 def test_variables_and_scopes() -> None:
