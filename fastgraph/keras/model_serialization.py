@@ -291,4 +291,8 @@ def load_model(
     with zipfile.ZipFile(path) as file, tempfile.TemporaryDirectory() as room:
         file.extract("model.weights.h5", room)
         weight_files.read_h5(os.path.join(room, "model.weights.h5"), model, _optimizer_group(model))
+        for group, _, layer in weight_files.groups_of(model):  # words are no weights, and Keras has them in no config
+            words = f"assets{group.removesuffix('/vars')}/vocabulary.txt"
+            if hasattr(layer, "set_vocabulary") and words in file.namelist():
+                layer.set_vocabulary(file.read(words).decode().split("\n"))
     return model

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -506,3 +507,20 @@ def test_numbers_of_words_that_nothing_has_learnt() -> None:
         assert model(texts).numpy().tolist() == model.predict(texts, verbose=0).tolist() == wanted
     with pytest.raises(RuntimeError, match="no vocabulary yet"):
         keras.layers.StringLookup(output_mode="one_hot")(["a"])
+
+
+def test_words_are_read_from_files_of_keras_2(tmp_path: Path) -> None:
+    given = keras.Input((1,), dtype="string", name="given")
+    texts, words = keras.layers.TextVectorization(vocabulary=["a b"]), keras.layers.StringLookup(vocabulary=["a"])
+    keras.Model(given, [texts(given), words(given)]).save(tmp_path / "here.keras")
+    with zipfile.ZipFile(tmp_path / "here.keras") as here, zipfile.ZipFile(tmp_path / "there.keras", "w") as there:
+        whole = json.loads(here.read("config.json"))
+        for layer in whole["config"]["layers"][1:]:
+            layer["config"] |= {"vocabulary": None, "vocabulary_size": 20}
+        there.writestr("config.json", json.dumps(whole))
+        for name in ("metadata.json", "model.weights.h5"):
+            there.writestr(name, here.read(name))
+        there.writestr("assets/layers/text_vectorization/vocabulary.txt", "\n[UNK]\ncat\nhat\u2028")
+        there.writestr("assets/layers/string_lookup/vocabulary.txt", "[UNK]\ncat")
+    found = keras.models.load_model(tmp_path / "there.keras")(fg.constant([["the cat"], ["cat"]]))
+    assert [each.numpy().tolist() for each in found] == [[[1, 2], [2, 0]], [[0], [1]]]

@@ -63,7 +63,7 @@ class _Losses:
 #: Arguments in Keras's configs of layers that take them nowhere here, and the values that ask for nothing.
 _NOTHING: dict[str, tuple[Any, ...]] = {
     "sparse": (False,), "ragged": (False,), "optional": (False,), "groups": (1,), "rng_type": ("stateful",),
-    "pad_to_max_tokens": (False,), "idf_weights": (None,), "vocabulary_size": (None, 2),
+    "pad_to_max_tokens": (False,), "idf_weights": (None,),
     # Keras 3's:
     "quantization_config": (None,), "renorm": (False,), "renorm_clipping": (None,), "renorm_momentum": (0.99,),
     "lora_rank": (None,), "lora_alpha": (None,), "flash_attention": (None, False), "sliding_window": (None,),
@@ -655,7 +655,8 @@ class Layer(_OfUsers, Module):
         if cls.__module__.startswith("fastgraph."):
             taken = inspect.signature(cls.__init__).parameters
             config = {k: v for k, v in config.items() if k in taken or k not in _NOTHING or v not in _NOTHING[k]}
+            unused = ["vocabulary_size"]  # that of the words, wherever they are
             if "depthwise_initializer" in taken:  # Keras has those of other convolutions too, and does not look
-                for unused in ("kernel_initializer", "kernel_regularizer", "kernel_constraint"):
-                    config.pop(unused, None)
+                unused += ["kernel_initializer", "kernel_regularizer", "kernel_constraint"]
+            config = {k: v for k, v in config.items() if k not in unused}
         return config
