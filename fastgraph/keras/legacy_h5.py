@@ -109,7 +109,7 @@ def _top(model: Any) -> list[Any]:
     return sorted(model._own_weights, key=lambda weight: not weight.trainable)
 
 
-def _text(value: Any) -> Any:
+def _text(value: object) -> Any:
     return value.decode() if isinstance(value, bytes) else value
 
 
@@ -169,7 +169,7 @@ def of_keras_2(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _headed(row: Mapping[str, Any]) -> bool:
-    """Whether Keras 2 gives a layer a first call of its own: models that know their inputs, which then lead on."""
+    """Tell models that know their inputs: Keras 2 counts a call that came with those."""
     config = row["config"]
     if row["class_name"] != "Sequential":
         return "input_layers" in config
@@ -196,15 +196,15 @@ def _call(call: Mapping[str, Any], headed: Mapping[str, bool], names: Iterable[s
     return _nested(found) if names is None else found
 
 
-def _nested(value: Any) -> Any:
+def _nested(value: object) -> Any:
     return [value] if isinstance(value, list) and value and isinstance(value[0], str) else value
 
 
-def _is_place(value: Any) -> bool:
+def _is_place(value: object) -> bool:
     return isinstance(value, list) and len(value) == 3 and isinstance(value[0], str)
 
 
-def _placed(value: Any, headed: Mapping[str, bool]) -> Any:
+def _placed(value: object, headed: Mapping[str, bool]) -> Any:
     """A value of a call with places as Keras 2 has them."""
     if isinstance(value, Mapping):
         if value.get("class_name") == "__keras_tensor__":
