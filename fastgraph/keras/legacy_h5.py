@@ -45,13 +45,12 @@ def content(
     room = io.BytesIO()
     with h5py_module().File(room, "w") as file:
         if config is not None:
-            file.attrs["model_config"] = json.dumps(of_keras_2(config))
-            file.attrs.update(backend="tensorflow", keras_version="2")
+            _say(file, model_config=json.dumps(of_keras_2(config)), backend="tensorflow", keras_version="2")
             if training:
-                file.attrs[_TRAINING] = training
+                _say(file, training_config=training)
                 _write_values(file.create_group(_OPTIMIZER), slots)
         group = file if config is None else file.create_group(_MODEL)
-        group.attrs.update(backend="tensorflow", keras_version="2")
+        _say(group, backend="tensorflow", keras_version="2")
         _write_names(group, "layer_names", [layer.name for layer in model.layers])
         for layer in model.layers:
             _write_values(group.create_group(layer.name), layer.weights)
@@ -113,11 +112,16 @@ def _text(value: object) -> Any:
     return value.decode() if isinstance(value, bytes) else value
 
 
+def _say(group: Any, **said: object) -> None:
+    for name, value in said.items():
+        group.attrs.create(name, value)
+
+
 def _write_names(group: Any, key: str, names: list[str]) -> None:
     encoded = np.asarray([name.encode() for name in names], "S1" if not names else None)
     parts = np.array_split(encoded, max(1, -(-encoded.nbytes * 2 // _MOST)))
     for number, part in enumerate(parts):
-        group.attrs[key if len(parts) == 1 else f"{key}{number}"] = part
+        _say(group, **{key if len(parts) == 1 else f"{key}{number}": part})
 
 
 def _names(group: Any, key: str) -> list[str]:
