@@ -24,22 +24,22 @@ _OF_3: dict[str, tuple[Any, ...] | None] = {
 }  # fmt: skip
 
 
-def for_both(value: Any) -> Any:
+def for_both(value: object) -> Any:
     """Return a config with everything in it as Keras 2 and 3 take it, but for ops."""
     return _changed(value, _to_both)
 
 
-def for_keras_3(value: Any) -> Any:
+def for_keras_3(value: object) -> Any:
     """Return a config with everything in it as Keras 3 takes it."""
     return _changed(value, _to_3)
 
 
-def from_keras_3(value: Any) -> Any:
+def from_keras_3(value: object) -> Any:
     """Return a config of Keras 3 as `get_config` gives it here."""
     return _changed(value, _from_3)
 
 
-def _changed(value: Any, change: Callable[[dict[str, Any]], Any]) -> Any:
+def _changed(value: object, change: Callable[[dict[str, Any]], Any]) -> Any:
     if isinstance(value, (list, tuple)):
         return [_changed(item, change) for item in value]
     if not isinstance(value, Mapping):

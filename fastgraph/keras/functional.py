@@ -303,8 +303,8 @@ def _by_name(node: Node) -> tuple[list[Any], dict[str, Any]]:
     return list(node.args[:1]), {**{n.name: v for n, v in zip(names, node.args[1:], strict=True)}, **node.kwargs}
 
 
-def _leads_on(layer: Any) -> bool:
-    """Whether Keras 3 counts a call that came with the layer: of functional models, where outputs are listed."""
+def _leads_on(layer: object) -> bool:
+    """Tell functional models: where outputs are listed Keras 3 counts a call that came with those."""
     return getattr(layer, "_network", None) is not None
 
 

@@ -45,13 +45,12 @@ def content(
     room = io.BytesIO()
     with h5py_module().File(room, "w") as file:
         if config is not None:
-            file.attrs["model_config"] = json.dumps(of_keras_2(config))
-            file.attrs.update(backend="tensorflow", keras_version="2")
+            _say(file, model_config=json.dumps(of_keras_2(config)), backend="tensorflow", keras_version="2")
             if training:
-                file.attrs[_TRAINING] = training
+                _say(file, training_config=training)
                 _write_values(file.create_group(_OPTIMIZER), slots)
         group = file if config is None else file.create_group(_MODEL)
-        group.attrs.update(backend="tensorflow", keras_version="2")
+        _say(group, backend="tensorflow", keras_version="2")
         _write_names(group, "layer_names", [layer.name for layer in model.layers])
         for layer in model.layers:
             _write_values(group.create_group(layer.name), layer.weights)
@@ -109,15 +108,20 @@ def _top(model: Any) -> list[Any]:
     return sorted(model._own_weights, key=lambda weight: not weight.trainable)
 
 
-def _text(value: Any) -> Any:
+def _text(value: object) -> Any:
     return value.decode() if isinstance(value, bytes) else value
+
+
+def _say(group: Any, **said: object) -> None:
+    for name, value in said.items():
+        group.attrs.create(name, value)
 
 
 def _write_names(group: Any, key: str, names: list[str]) -> None:
     encoded = np.asarray([name.encode() for name in names], "S1" if not names else None)
     parts = np.array_split(encoded, max(1, -(-encoded.nbytes * 2 // _MOST)))
     for number, part in enumerate(parts):
-        group.attrs[key if len(parts) == 1 else f"{key}{number}"] = part
+        _say(group, **{key if len(parts) == 1 else f"{key}{number}": part})
 
 
 def _names(group: Any, key: str) -> list[str]:
@@ -169,7 +173,7 @@ def of_keras_2(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _headed(row: Mapping[str, Any]) -> bool:
-    """Whether Keras 2 gives a layer a first call of its own: models that know their inputs, which then lead on."""
+    """Tell models that know their inputs: Keras 2 counts a call that came with those."""
     config = row["config"]
     if row["class_name"] != "Sequential":
         return "input_layers" in config
@@ -196,15 +200,15 @@ def _call(call: Mapping[str, Any], headed: Mapping[str, bool], names: Iterable[s
     return _nested(found) if names is None else found
 
 
-def _nested(value: Any) -> Any:
+def _nested(value: object) -> Any:
     return [value] if isinstance(value, list) and value and isinstance(value[0], str) else value
 
 
-def _is_place(value: Any) -> bool:
+def _is_place(value: object) -> bool:
     return isinstance(value, list) and len(value) == 3 and isinstance(value[0], str)
 
 
-def _placed(value: Any, headed: Mapping[str, bool]) -> Any:
+def _placed(value: object, headed: Mapping[str, bool]) -> Any:
     """A value of a call with places as Keras 2 has them."""
     if isinstance(value, Mapping):
         if value.get("class_name") == "__keras_tensor__":

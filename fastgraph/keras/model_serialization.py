@@ -203,7 +203,7 @@ def _legacy(model: Any, with_optimizer: bool) -> memoryview:
 
 
 def _optimizer_group(model: Any) -> tuple[str, list[Any]]:
-    """Where the optimizer's variables are in a file, and what they are: the rate among them, as in Keras 3."""
+    """The place of the optimizer's variables in a file, and these: the rate among them, as in Keras 3."""
     optimizer: Any = getattr(model, "optimizer", None)
     if optimizer is None or not optimizer._index_dict:
         return "/optimizer/vars", []

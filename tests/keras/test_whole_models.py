@@ -28,7 +28,7 @@ def written(tmp_path_factory: Any) -> Path:
 
 
 @pytest.mark.parametrize("name", whole_models.MODELS)
-@pytest.mark.parametrize("kind", ["tf_keras.h5", "keras.keras"])
+@pytest.mark.parametrize("kind", ["tf_keras.h5", "keras.h5", "keras.keras"])
 def test_what_keras_wrote_is_read_and_goes_on(name: str, kind: str, written: Path) -> None:
     assert whole_models.differences(written / f"{name}-{kind}", keras) == []
 

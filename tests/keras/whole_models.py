@@ -3,7 +3,7 @@
     python -m tests.keras.whole_models write FOLDER MODULE SUFFIX    MODULE: tf_keras, keras, fastgraph.keras
     python -m tests.keras.whole_models read FOLDER MODULE SUFFIX     what differs of all models in FOLDER, of any maker
 
-`whole_models.tar.xz` has FOLDER/NAME-MODULE.SUFFIX, and .json beside each, of tf_keras (.h5) and keras (.keras).
+`whole_models.tar.xz` has FOLDER/NAME-MODULE.SUFFIX, and .json beside each, of tf_keras (.h5) and keras (.h5, .keras).
 """
 
 from __future__ import annotations

@@ -6,8 +6,9 @@ HEADING = "## Integer arguments"
 CHECKPOINTS = "## Checkpoints"
 AUTOGRAPH = "## TensorFlow's tests of AutoGraph"  # written by hand: the tests are TensorFlow's
 DOCSTRINGS = "## Examples of docstrings"
+SAVED_MODELS = "## SavedModels"  # written by hand, from what tests.oracle.saved_models says
 #: In the order in which they stand at the end.
-KEPT = (HEADING, CHECKPOINTS, DOCSTRINGS, AUTOGRAPH)
+KEPT = (HEADING, CHECKPOINTS, SAVED_MODELS, DOCSTRINGS, AUTOGRAPH)
 
 
 def section(text: str, heading: str = HEADING) -> str:
