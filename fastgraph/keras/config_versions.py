@@ -14,7 +14,7 @@ from fastgraph.keras import backend
 #: Arguments of Keras 2's configs that Keras 3's classes do not take, and the values that ask for nothing; None for any.
 _OF_2: dict[str, tuple[Any, ...] | None] = {
     "time_major": (False,), "sparse": (False,), "softmax_robust_masking": (False,),
-    "input_length": (None,), "rng_type": ("stateful",), "jit_compile": None,
+    "input_length": (None,), "rng_type": ("stateful",), "jit_compile": None, "name": (None,),
 }  # fmt: skip
 _SHAPES: dict[str, None] = dict.fromkeys(("query_shape", "key_shape", "value_shape"))  # Keras 2 needs them
 
