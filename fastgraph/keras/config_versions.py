@@ -39,6 +39,16 @@ def from_keras_3(value: object) -> Any:
     return _changed(value, _from_3)
 
 
+def with_vocabularies(value: object, words: Mapping[str, list[str]]) -> Any:
+    """Return a config in which layers of these names have learnt these words."""
+
+    def learnt(own: dict[str, Any]) -> Any:
+        name = own["config"].get("name")
+        return {**own, "config": {**own["config"], "vocabulary": words[name]}} if name in words else own
+
+    return _changed(value, learnt)
+
+
 def _changed(value: object, change: Callable[[dict[str, Any]], Any]) -> Any:
     if isinstance(value, (list, tuple)):
         return [_changed(item, change) for item in value]
@@ -88,6 +98,8 @@ def _from_3(own: dict[str, Any]) -> Any:
     for theirs, ours in _RENAMED.get(own["class_name"], {}).items():
         if theirs in config:
             config[ours] = config.pop(theirs)
+    if own["class_name"] in ("TextVectorization", "StringLookup"):  # that of sums there, of texts and numbers here
+        del config["dtype"]
     if own["class_name"] == "SparseCategoricalCrossentropy" and config.get("axis") == -1:
         del config["axis"]
     return own

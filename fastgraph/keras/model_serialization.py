@@ -235,6 +235,17 @@ def _compile_arguments(training: Mapping[str, Any]) -> dict[str, Any]:
     return {"optimizer": optimizers.deserialize(rule), **found}
 
 
+def _vocabularies(path: str, model: Any) -> dict[str, list[str]]:
+    """The words that a model's layers have learnt, by their names: Keras has them in no config, but in files."""
+    found = {}
+    with zipfile.ZipFile(path) as file:
+        for group, _, layer in weight_files.groups_of(model):
+            words = f"assets{group.removesuffix('/vars')}/vocabulary.txt"
+            if hasattr(layer, "set_vocabulary") and words in file.namelist():
+                found[layer.name] = file.read(words).decode().split("\n")
+    return found
+
+
 def load_model(
     filepath: Any, custom_objects: Mapping[str, Any] | None = None, compile: bool = True, safe_mode: bool = True,
     **kwargs: Any,
@@ -267,6 +278,8 @@ def load_model(
     with identifiers.CustomObjectScope(custom_objects or {}):
         try:
             model = layers.deserialize(whole)
+            if not folder and not legacy and (words := _vocabularies(path, model)):
+                model = layers.deserialize(config_versions.with_vocabularies(whole, words))
         except (KeyError, TypeError, ValueError) as error:
             if not version.startswith("3"):
                 raise
@@ -291,8 +304,4 @@ def load_model(
     with zipfile.ZipFile(path) as file, tempfile.TemporaryDirectory() as room:
         file.extract("model.weights.h5", room)
         weight_files.read_h5(os.path.join(room, "model.weights.h5"), model, _optimizer_group(model))
-        for group, _, layer in weight_files.groups_of(model):  # words are no weights, and Keras has them in no config
-            words = f"assets{group.removesuffix('/vars')}/vocabulary.txt"
-            if hasattr(layer, "set_vocabulary") and words in file.namelist():
-                layer.set_vocabulary(file.read(words).decode().split("\n"))
     return model

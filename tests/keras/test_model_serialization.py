@@ -524,3 +524,20 @@ def test_words_are_read_from_files_of_keras_2(tmp_path: Path) -> None:
         there.writestr("assets/layers/string_lookup/vocabulary.txt", "[UNK]\ncat")
     found = keras.models.load_model(tmp_path / "there.keras")(fg.constant([["the cat"], ["cat"]]))
     assert [each.numpy().tolist() for each in found] == [[[1, 2], [2, 0]], [[0], [1]]]
+
+
+def test_words_in_files_of_keras_3_say_how_wide_the_next_layer_is(tmp_path: Path) -> None:
+    words = keras.layers.TextVectorization(vocabulary=["a", "b"], output_mode="multi_hot")
+    model = keras.Sequential([keras.Input((1,), dtype="string"), words, keras.layers.Dense(2)])
+    model.save(tmp_path / "here.keras")
+    with zipfile.ZipFile(tmp_path / "here.keras") as here, zipfile.ZipFile(tmp_path / "there.keras", "w") as there:
+        whole = json.loads(here.read("config.json"))
+        policy = {"module": "keras", "class_name": "DTypePolicy", "config": {"name": "float32"}}
+        (row,) = (row for row in whole["config"]["layers"] if row["class_name"] == "TextVectorization")
+        row["config"] |= {"vocabulary": None, "vocabulary_size": 3, "dtype": policy}
+        there.writestr("config.json", json.dumps(whole))
+        there.writestr("metadata.json", json.dumps({"keras_version": "3.15.1"}))
+        there.writestr("model.weights.h5", here.read("model.weights.h5"))
+        there.writestr("assets/layers/text_vectorization/vocabulary.txt", "[UNK]\na\nb")
+    texts = fg.constant([["b a"], ["c"]])
+    np.testing.assert_array_equal(keras.models.load_model(tmp_path / "there.keras")(texts), model(texts))

@@ -54,7 +54,9 @@ ctypedef void (*dgemm_t)(
     char*, char*, int*, int*, int*, double*, double*, int*, double*, int*, double*, double*, int*
 ) noexcept nogil
 ctypedef void (*sgemv_t)(char*, int*, int*, float*, float*, int*, float*, int*, float*, float*, int*) noexcept nogil
-ctypedef void (*dgemv_t)(char*, int*, int*, double*, double*, int*, double*, int*, double*, double*, int*) noexcept nogil
+ctypedef void (*dgemv_t)(
+    char*, int*, int*, double*, double*, int*, double*, int*, double*, double*, int*
+) noexcept nogil
 
 cdef enum:                      # in floating-point operations of float32; those of float64 count twice
     SHARED = 6000000            # from here on an eager product is shared among threads: waking one takes 5 to 10 us
@@ -124,7 +126,8 @@ def _find_products() -> None:
     cdef size_t address[4]
     library = _bundled()
     table = None if library is not None else _cython_blas().__pyx_capi__
-    for i, (name, scalar) in enumerate([("dgemm", "double"), ("sgemv", "float"), ("dgemv", "double"), ("sgemm", "float")]):
+    wanted = ("dgemm", "double"), ("sgemv", "float"), ("dgemv", "double"), ("sgemm", "float")
+    for i, (name, scalar) in enumerate(wanted):
         if library is not None:
             address[i] = ctypes.cast(getattr(library, f"scipy_{name}_"), ctypes.c_void_p).value
         else:

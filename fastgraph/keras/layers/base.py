@@ -68,8 +68,8 @@ _NOTHING: dict[str, tuple[Any, ...]] = {
     "quantization_config": (None,), "renorm": (False,), "renorm_clipping": (None,), "renorm_momentum": (0.99,),
     "lora_rank": (None,), "lora_alpha": (None,), "flash_attention": (None, False), "sliding_window": (None,),
     "use_gate": (False,), "rms_scaling": (False,), "seed": (None,), "use_cudnn": ("auto", True, False),
-    "antialias": (False,), "salt": (None,), "fill_mode": ("constant",), "fill_value": (0.0,),
-    "pad_to_aspect_ratio": (False,), "data_format": ("channels_last", None),
+    "antialias": (False,), "salt": (None,), "oov_method": ("floormod",), "fill_mode": ("constant",),
+    "fill_value": (0.0,), "pad_to_aspect_ratio": (False,), "data_format": ("channels_last", None),
 }  # fmt: skip
 
 
