@@ -64,16 +64,16 @@ def test_h5_files_have_keras_2s_layout(tmp_path: Path) -> None:
 
 
 def test_h5_files_without_an_optimizer_and_of_ones_own_classes(tmp_path: Path) -> None:
-    class Twice(keras.layers.Layer):
+    class Doubling(keras.layers.Layer):
         def call(self, x: Any) -> Any:
             return x * 2
 
-    model = keras.Sequential([keras.Input((4,)), Twice(), keras.layers.Dense(2)])
+    model = keras.Sequential([keras.Input((4,)), Doubling(), keras.layers.Dense(2)])
     model.compile("sgd", "mse")
     model.save(tmp_path / "m.hdf5", include_optimizer=False)
-    with pytest.raises(ValueError, match="Unknown layer: 'Twice'"):
+    with pytest.raises(ValueError, match="Unknown layer: 'Doubling'"):
         keras.models.load_model(tmp_path / "m.hdf5")
-    again = keras.models.load_model(tmp_path / "m.hdf5", custom_objects={"Twice": Twice})
+    again = keras.models.load_model(tmp_path / "m.hdf5", custom_objects={"Doubling": Doubling})
     np.testing.assert_array_equal(again(X), model(X))
     assert not again._is_compiled
     with pytest.raises(NotImplementedError, match="Functional model or a Sequential model"):
