@@ -335,7 +335,7 @@ class Strategy:
 
     def _each(self, fn: Callable[..., Any], args: Args, kwargs: dict[str, Any]) -> Any:
         lifts = len(self._own) > 1 and isinstance(fn, Function) and not functions_run_eagerly()
-        if lifts and fn.input_signature is None:  # type: ignore[attr-defined]
+        if lifts and fn._parameters.input_signature is None:  # type: ignore[attr-defined]
             return self._lift(fn)(tuple(args), kwargs)  # type: ignore[arg-type]
         if self.num_replicas_in_sync == 1:
             with ReplicaContext(self), self._place():

@@ -63,8 +63,8 @@ def save(
     Args:
         obj: A Trackable: a Module, a model, an AutoTrackable.
         export_dir: The folder, made if it is not there.
-        signatures: A function with an input_signature or a concrete one, or a dict of such: what serving programs call.
-            Without it the only function with an input_signature is "serving_default".
+        signatures: A function with an input_signature or without parameters, a concrete one, or a dict of such: what
+            serving programs call. Without it the only such function is "serving_default".
         options: A SaveOptions: what is written beside the functions.
 
     Returns:

@@ -201,7 +201,11 @@ class Function(MethodCall):
     python_function = ReadOnly[Callable[..., Any]]("_python_function", "The Python function behind it.")
     name = ReadOnly[str]("_name", "The name.")
 
-    input_signature = ReadOnly[Any]("_parameters.input_signature", "The signature it is restricted to, or None.")
+    @property
+    def input_signature(self) -> Any:
+        """The signature it is restricted to, () where there are no parameters, or None."""
+        own = self._parameters
+        return () if own.input_signature is None and own.is_empty else own.input_signature
 
     @property
     def function_spec(self) -> FunctionSpec:

@@ -814,3 +814,29 @@ def test_a_variable_alone_is_saved_with_signatures(tmp_path: Path) -> None:
     loaded = tf.saved_model.load(str(tmp_path))
     (found,) = loaded.signatures["serving_default"](tf.constant(2.0)).values()
     assert found.numpy().tolist() == [2.0, 4.0] and loaded.numpy().tolist() == [1.0, 2.0]
+
+
+def test_a_function_without_parameters_need_not_be_called_before_it_is_saved(tmp_path: Path) -> None:
+    class Counter(tf.Module):
+        def __init__(self) -> None:
+            self.count = tf.Variable(1.0)
+
+        @tf.function
+        def next(self) -> Any:
+            return self.count.assign_add(1.0)
+
+        @tf.function
+        def more(self, by: float = 2.0) -> Any:
+            return self.count + by
+
+    module = Counter()
+    assert module.next.input_signature == () and module.more.input_signature is None
+    tf.saved_model.save(module, str(tmp_path))
+    loaded = tf.saved_model.load(str(tmp_path))
+    assert float(loaded.next()) == 2.0 and float(module.count) == 1.0
+    (found,) = loaded.signatures["serving_default"]().values()
+    assert float(found) == 3.0
+    with pytest.raises(ValueError, match="Found zero restored functions"):
+        loaded.more()
+    with pytest.raises(ValueError, match="Expected a TensorFlow function"):
+        tf.saved_model.save(module, str(tmp_path), module.more)

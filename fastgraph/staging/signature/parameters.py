@@ -38,6 +38,7 @@ class Parameters:
         self.named, self.variadic, self.keywords = _parameters(function, is_method)
         self.positional = [p for p in self.named if p.kind is not inspect.Parameter.KEYWORD_ONLY]
         self.input_signature = _input_signature(input_signature, name)
+        self.is_empty = not (self.named or self.variadic or self.keywords)
         #: The parameters that an input_signature speaks of, in its order; *args takes what is left of it.
         self.specified = self.positional if self.variadic is not None else self.named
         self._names = [parameter.name for parameter in self.specified]
