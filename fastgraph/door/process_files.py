@@ -35,7 +35,7 @@ def _changed(attribute: str, instead: _Call) -> Callable[[_Call], _Call]:
 
     def change(function: _Call) -> _Call:
         @functools.wraps(function)
-        def called(self: object, filepath: Any = None, *args: object, **kwargs: object) -> object:
+        def called(self: object, filepath: object = None, *args: object, **kwargs: object) -> object:
             from fastgraph.core import replicas  # the door opens before there is a core
 
             given = args if attribute and filepath is None else (filepath, *args)

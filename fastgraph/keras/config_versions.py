@@ -60,7 +60,7 @@ def _changed(value: object, change: Callable[[dict[str, Any]], Any]) -> Any:
 
 
 def _without(config: Mapping[str, Any], unknown: Mapping[str, tuple[Any, ...] | None]) -> dict[str, Any]:
-    def asks(key: str, value: Any) -> bool:
+    def asks(key: str, value: object) -> bool:
         nothing = unknown.get(key, ())
         return nothing is not None and not any(value is one or value == one for one in nothing)
 

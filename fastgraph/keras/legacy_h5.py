@@ -189,7 +189,7 @@ def _call(call: Mapping[str, Any], headed: Mapping[str, bool], names: Iterable[s
     first, *others = call["args"]
     keywords = _placed({**dict(zip(names or (), others, strict=False)), **call["kwargs"]}, headed)
 
-    def with_keywords(value: Any) -> Any:
+    def with_keywords(value: object) -> Any:
         if isinstance(value, Mapping):
             return {key: with_keywords(item) for key, item in value.items()}
         if not isinstance(value, list):

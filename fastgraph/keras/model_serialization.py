@@ -281,7 +281,7 @@ def load_model(
             if not folder and not legacy and (words := _vocabularies(path, model)):
                 model = layers.deserialize(config_versions.with_vocabularies(whole, words))
         except (KeyError, TypeError, ValueError) as error:
-            if not version.startswith("3"):
+            if not version.startswith("3."):  # files of this package say 3
                 raise
             raise NotBuiltError(
                 f"{path} is a model of Keras {version}, whose configs are others ({error}). Its weights are read: "

@@ -228,8 +228,6 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: model_of().fit(data_of(), Y), ValueError, "`y` argument is not supported when using dataset"),
     (lambda: model_of().fit(data_of().repeat()), ValueError, "infinitely repeating dataset.*`steps_per_epoch`"),
     (lambda: model_of().fit(X, Y, class_weight={1: 1.0}), ValueError, "keys from 0 to one less"),
-    (lambda: model_of().save("m.h5"), NotBuiltError, "whole models are written as .keras"),
-    (lambda: model_of().fit(X, Y, callbacks=[keras.callbacks.ModelCheckpoint("m.h5")]), NotBuiltError, "whole models"),
 ]  # fmt: skip
 
 
