@@ -161,15 +161,21 @@ def measured(
             field.close()
 
 
+#: What processors of one name may differ in, with the flag that Linux has for it.
+VECTORS = {"AVX-512": "avx512f", "AVX2": "avx2"}
+
+
 def machine() -> dict[str, Any]:
     """The surroundings that the figures depend on besides the code."""
-    model = platform.processor() or platform.machine()
+    model, vectors = platform.processor() or platform.machine(), ""
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text().splitlines()
+        flags = next((line.split() for line in lines if line.startswith("flags")), [])
+        vectors = next((name for name, flag in VECTORS.items() if flag in flags), "")
         model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
     return {
         "system": f"{platform.system()} {platform.machine()}", "python": platform.python_version(), "cpu": model,
-        "cores": cores(),
+        "cores": cores(), "vectors": vectors,
         "load": os.getloadavg() if hasattr(os, "getloadavg") else None,
         "date": datetime.datetime.now().strftime("%Y-%m-%d %H:%M"),
     }  # fmt: skip

@@ -34,9 +34,11 @@ Written by `python -m benchmarks.models`, which says how it measures; `benchmark
 the least of several medians, in milliseconds; the ratio is fastgraph's over the best peer's: below 1 fastgraph is
 faster. First result and full speed (the first calls within 1.2 of the last ones' time) count from the first call, in a
 new process, after the imports: with nothing compiled before, and, for fastgraph, behind the semicolon with its kernels
-stored. The peer beside is the one that is soonest. Peak memory is of the whole process and, behind the plus, of the
-processes that compile, what they share counted once; the peer beside has the least."""
+stored. The peer beside is the one that is soonest, of those asked (`--begin`). Peak memory is of the whole process and,
+behind the plus, of the processes that compile, what they share counted once; the peer beside has the least."""
 
+#: What of a row is measured at once.
+_STEPS, _FIRST = "steps", "first calls and memory"
 SHARES = "Shares of the time of a call, of what takes most; threads overlap."
 LIMIT = """\
 The limit of a row: what the arithmetic of products, convolutions and the like takes at the highest rate that any of
@@ -154,6 +156,7 @@ def markdown(results: dict[str, Any]) -> str:
     slower = sum(value > 1 for value in ratios.values())
     text = f"{len(ratios)} programs, geometric mean of the ratios {geometric_mean([*ratios.values()]):.2f}, "
     lines += [f"{text}{slower} slower than the best peer.", ""]
+    lines += measured_when(rows)
     titles = ["program", "fastgraph, ms", "best peer", "ratio", "first result, ms", "soonest peer", "full speed, ms",
               "soonest peer", "peak, MB", "least peer"]  # fmt: skip
     cells = []
@@ -179,6 +182,20 @@ def markdown(results: dict[str, Any]) -> str:
         *report._missing(rows, "absent", "Who takes no part, and why"),
     ]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def measured_when(rows: list[dict[str, Any]]) -> list[str]:
+    """Say which rows' figures are of which run and kind of vectors, where there are several."""
+    names: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows:
+        for what, run in row["measured"].items():
+            names.setdefault((what, run["date"], run["vectors"]), []).append(row["case"])
+    if len({run[1:] for run in names}) < 2:
+        return []
+    lines = [
+        f"- {what}, {date}, vectors of {kind}: {'; '.join(of)}." for (what, date, kind), of in sorted(names.items())
+    ]
+    return ["Not all is of one run, nor of one processor:", "", *lines, ""]
 
 
 def cell(samples: list[float] | None) -> str:
@@ -228,7 +245,7 @@ def replaced(rows: list[dict[str, Any]], row: dict[str, Any]) -> list[dict[str, 
     key = row["workload"], row["case"]
     earlier = next((each for each in rows if (each["workload"], each["case"]) == key), {})
     if "begun" in earlier and "begun" not in row:
-        row = {**row, "begun": earlier["begun"]}
+        row = {**row, "begun": earlier["begun"], "measured": {**earlier.get("measured", {}), **row["measured"]}}
     kept = [each for each in rows if (each["workload"], each["case"]) != key]
     order = [(f"models.{name}", case) for name in FAMILIES for case in module_of(f"models.{name}").CASES]
     kept = [each for each in kept if (each["workload"], each["case"]) in order]  # programs that there are no more
@@ -256,6 +273,9 @@ def main() -> None:
         try:
             wanted = cases(only, tuple(f"models.{name}" for name in FAMILIES))
             for row in measured(wanted, pythons, scratch, options, results["cases"]):
+                run = {name: results["machine"][name] for name in ("date", "vectors")}
+                new = {_STEPS: run} if options.rounds and "begun" not in row else {_FIRST: run}
+                row["measured"] = {**row.get("measured", {}), **new}
                 results["cases"] = replaced(results["cases"], row)
                 options.json.write_text(report.as_json(results))
                 text = f"{time.perf_counter() - began:5.0f} s {report.line(row, results['cases'])}"
