@@ -133,8 +133,8 @@ def lacking(row: dict[str, Any], peak: tuple[float, float]) -> str:
         return text
     computed, moved = 1e3 * costs["gflop"] / peak[0], 1e3 * costs["gigabytes"] / peak[1]
     return (
-        f"{text} Limit: {computed:.3g} ms of arithmetic ({costs['gflop']:.3g} GF), {moved:.2g} ms of memory "
-        f"({costs['gigabytes']:.2g} GB): {1e3 * (computed + moved) / own[1]:.0%} of the step."
+        f"{text} Limit: {ms(1e3 * computed)} ms of arithmetic ({costs['gflop']:.3g} GF), {ms(1e3 * moved)} ms of "
+        f"memory ({costs['gigabytes']:.2g} GB): {1e3 * (computed + moved) / own[1]:.0%} of the step."
     )
 
 
@@ -188,7 +188,7 @@ def measured_when(rows: list[dict[str, Any]]) -> list[str]:
     """Say which rows' figures are of which run and kind of vectors, where there are several."""
     names: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
-        for what, run in row["measured"].items():
+        for what, run in row.get("measured", {}).items():
             names.setdefault((what, run["date"], run["vectors"]), []).append(row["case"])
     if len({run[1:] for run in names}) < 2:
         return []
