@@ -14,7 +14,7 @@ from fastgraph.graph.ir import Node
 from fastgraph.ops.matmul import matmul
 from fastgraph.ops.movement import reshape
 
-#: Channels of the image from which on the product is faster.
+#: Channels of the image from which on the product is faster; both figures were measured by vectors of 256 bits.
 MANY = 64
 #: Pixels up to which it is faster with fewer columns than rows, too: the gradient is most of what is written.
 FEW_PIXELS = 2048

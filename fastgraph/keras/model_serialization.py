@@ -237,13 +237,12 @@ def _compile_arguments(training: Mapping[str, Any]) -> dict[str, Any]:
 
 def _vocabularies(path: str, model: Any) -> dict[str, list[str]]:
     """The words that a model's layers have learnt, by their names: Keras has them in no config, but in files."""
-    found = {}
     with zipfile.ZipFile(path) as file:
-        for group, _, layer in weight_files.groups_of(model):
-            words = f"assets{group.removesuffix('/vars')}/vocabulary.txt"
-            if hasattr(layer, "set_vocabulary") and words in file.namelist():
-                found[layer.name] = file.read(words).decode().split("\n")
-    return found
+        held = {name for name in file.namelist() if name.startswith("assets/")}
+        groups = weight_files.groups_of(model) if held else ()
+        places = {layer.name: f"assets{group.removesuffix('/vars')}/vocabulary.txt"
+                  for group, _, layer in groups if hasattr(layer, "set_vocabulary")}  # fmt: skip
+        return {name: file.read(place).decode().split("\n") for name, place in places.items() if place in held}
 
 
 def load_model(
@@ -270,6 +269,9 @@ def load_model(
         whole["compile_config"] = training
     else:
         with zipfile.ZipFile(path) as file:
+            missing = {"config.json", "model.weights.h5"} - {*file.namelist()}
+            if missing:
+                raise ValueError(f"{path} is no whole model: {' and '.join(sorted(missing))} is not in it")
             whole = json.loads(file.read("config.json"))
             if "metadata.json" in file.namelist():
                 version = str(json.loads(file.read("metadata.json")).get("keras_version"))

@@ -435,6 +435,10 @@ def test_whole_models_of_keras_3_are_told_by_their_version(tmp_path: Path) -> No
     with zipfile.ZipFile(tmp_path / "m.keras", "w") as file:
         file.writestr("config.json", json.dumps(config))
         file.writestr("metadata.json", json.dumps({"keras_version": "3.15.1"}))
+    with pytest.raises(ValueError, match=r"no whole model: model\.weights\.h5 is not in it"):
+        keras.models.load_model(tmp_path / "m.keras")
+    with zipfile.ZipFile(tmp_path / "m.keras", "a") as file:
+        file.writestr("model.weights.h5", b"")
     with pytest.raises(NotBuiltError, match=r"of Keras 3\.15\.1"):
         keras.models.load_model(tmp_path / "m.keras")
 

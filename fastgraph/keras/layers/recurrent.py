@@ -517,7 +517,9 @@ class Bidirectional(Layer):
         """Return the layer that `get_config` described."""
         kinds: dict[str, Any] = {"LSTM": LSTM, "GRU": GRU, "SimpleRNN": SimpleRNN, "RNN": RNN}
         rows = {name: config[name] for name in ("layer", "backward_layer") if config.get(name) is not None}
-        rows["layer"]["config"]["name"] = rows["layer"]["config"]["name"].removeprefix("forward_")  # of Keras 3
+        first = dict(rows["layer"]["config"])
+        first["name"] = first["name"].removeprefix("forward_")  # of Keras 3
+        rows["layer"] = {**rows["layer"], "config": first}
         made = {name: kinds[row["class_name"]].from_config(row["config"]) for name, row in rows.items()}
         return cls(**{**config, **made})
 
