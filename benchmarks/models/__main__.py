@@ -37,6 +37,11 @@ new process, after the imports: with nothing compiled before, and, for fastgraph
 stored. The peer beside is the one that is soonest, of those asked (`--begin`). Peak memory is of the whole process and,
 behind the plus, of the processes that compile, what they share counted once; the peer beside has the least."""
 
+#: Less good figures of the other processor, which rows above replaced.
+REPLACED = [
+    "By vectors of AVX-512 ResNet-50's step was 1.03 of the best peer's (1,328 ms, TensorFlow 1,292; 2026-11-29)."
+]
+
 #: What of a row is measured at once.
 _STEPS, _FIRST = "steps", "first calls and memory"
 SHARES = "Shares of the time of a call, of what takes most; threads overlap."
@@ -195,7 +200,7 @@ def measured_when(rows: list[dict[str, Any]]) -> list[str]:
     lines = [
         f"- {what}, {date}, vectors of {kind}: {'; '.join(of)}." for (what, date, kind), of in sorted(names.items())
     ]
-    return ["Not all is of one run, nor of one processor:", "", *lines, ""]
+    return ["Not all is of one run, nor of one processor:", "", *lines, "", *REPLACED, ""]
 
 
 def cell(samples: list[float] | None) -> str:
