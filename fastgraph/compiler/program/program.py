@@ -101,6 +101,11 @@ class HostStep(Step):
 
     node: Node
 
+    @property
+    def native(self) -> Any:
+        """What gives a function in C for it and operands of given dtypes and shapes, or None: there is none."""
+        return getattr(getattr(self.node.attrs.get("key"), "object", None), "__fg_native__", None)
+
 
 @dataclass(eq=False, repr=False, match_args=False)
 class DynamicStep(Step):
