@@ -41,10 +41,11 @@ _KINDS: dict[type[specs.StepSpec], str] = {
 class StepEvent:
     """One stretch of work on one thread.
 
-    `kind` is kernel, gemm, host, native (a host step in C), cond, while, transfer, rest, call (a whole call of a plan) or trace (a stretch of the
-    user's program, see `tf.profiler.experimental.Trace`). `begin` and `end` are nanoseconds from the start of the
-    recording. `step` is the number of the step in its plan, `units` the part of it that ran here. `bytes` are those
-    of all buffers of the step that this part reads or writes, each counted once; `operations` its arithmetic.
+    `kind` is kernel, gemm, host, native (one of those in C), cond, while, transfer, rest, call (a whole call of a plan)
+    or trace (a stretch of the user's program, see `tf.profiler.experimental.Trace`). `begin` and `end` are nanoseconds
+    from the start of the recording. `step` is the number of the step in its plan, `units` the part of it that ran here.
+    `bytes` are those of all buffers of the step that this part reads or writes, each counted once; `operations` its
+    arithmetic.
     """
 
     name: str

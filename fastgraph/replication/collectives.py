@@ -16,7 +16,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +32,6 @@ _PATIENT = 2.0  # seconds after which it is looked at now and then
 Arrays = list[np.ndarray]
 #: The dtypes and shapes of arrays; None for what may differ.
 Layout = tuple[tuple[np.dtype, tuple[int | None, ...]], ...]
-_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def world() -> Any:
@@ -78,17 +77,6 @@ def _looked(ready: Callable[[], Any], times: range) -> Any:
         if found := ready():
             return found
     return None
-
-
-def _in_turn(method: _Method) -> _Method:
-    """Let one thread after the other call a method of a Link."""
-
-    @functools.wraps(method)
-    def called(self: Link, *args: Any, **kwargs: Any) -> Any:
-        with self.journal:
-            return method(self, *args, **kwargs)
-
-    return called  # type: ignore[return-value]
 
 
 class Link:
@@ -198,7 +186,7 @@ class Link:
         """Return what `ready` gives once it is true. Raises the verdict, and DeadlineExceededError past the limit."""
         company, journal = self.company, self.journal
         while not (found := _looked(ready, _LOOKS)):
-            waited = time.monotonic() - journal.wait(number)
+            waited = journal.wait(number)
             company.look()
             if waited > journal.limit:
                 company.late(number)
@@ -227,7 +215,7 @@ class Link:
 
     def steps(self, layout: Layout, compress: bool) -> tuple[tuple[int, int], tuple[int, int]]:
         """Return the steps in C that do what `start` and `end` do: see runtime/plan.py."""
-        return self._kind(layout, compress).steps
+        return self._kind(layout, compress).steps()
 
     def start(self, arrays: Sequence[np.ndarray], compress: bool = False) -> int:
         """Begin to add up arrays of one dtype that MPI knows. t[*s]... -> the number of the sum, for `end`.
@@ -237,24 +225,19 @@ class Link:
         kind = self._kind(_layout(arrays), compress)
         return kind.start(arrays) or self._started(kind, arrays, compress)
 
-    @_in_turn
     def _started(self, kind: SumKind, arrays: Sequence[np.ndarray], compress: bool) -> int:
-        number = self._begin("the sum", _layout(arrays), compress)
-        kind.known = True
-        return kind.start(arrays, number)
+        with self.journal:
+            return kind.start(arrays, self._begin("the sum", _layout(arrays), compress))
 
     def end(self, number: int) -> Arrays:
         """Wait for a sum and return it. Raises what waiting for others raises."""
-        kind = message_sums.kind_of(number)
-        found = kind.results(number)
-        while found is None:
+        while not (found := message_sums.results(number)):
             self._ended(number)
-            found = kind.results(number)
         return found
 
-    @_in_turn
     def _ended(self, number: int) -> None:
-        self._end(functools.partial(message_sums.advance, number), message_sums.exchange_of(number))
+        with self.journal:
+            self._end(functools.partial(message_sums.advance, number), message_sums.exchange_of(number))
 
     def all_reduce(self, arrays: Sequence[np.ndarray]) -> Arrays:
         """Return the sums of arrays over all processes."""
@@ -262,43 +245,45 @@ class Link:
 
     # Whole arrays.
 
-    @_in_turn
     def all_gather(self, arrays: Sequence[np.ndarray], axis: int = 0) -> list[Arrays]:
         """Return for each of the arrays what each process has of it; shapes may differ along one axis. All at once."""
-        number = self._begin("the joining", tuple([(array.dtype, _open(array.shape, axis)) for array in arrays]), axis)
-        if any(array.dtype == object for array in arrays):
-            return [list(parts) for parts in zip(*self._objects(list(arrays), number), strict=True)]
-        sizes = np.array([[array.size, array.shape[axis] if array.ndim else 1] for array in arrays], np.int64)
-        all_sizes = np.empty((self.size, *sizes.shape), np.int64)
-        self._end(self._data.Iallgather(sizes, all_sizes).Test, number)
-        own = np.concatenate([np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays])
-        widths = np.array([array.itemsize for array in arrays])
-        counts = (all_sizes[:, :, 0] * widths).sum(1)
-        whole, ends = np.empty(int(counts.sum()), np.uint8), np.concatenate([[0], np.cumsum(counts)])
-        self._end(self._data.Iallgatherv(own, [whole, counts, ends[:-1], self._mpi.BYTE]).Test, number)
-        found: list[Arrays] = [[] for _ in arrays]
-        for rank in range(self.size):
-            at = int(ends[rank])
-            for i, array in enumerate(arrays):
-                size, extent = (int(n) for n in all_sizes[rank, i])
-                part = whole[at : at + size * array.itemsize]
-                part = part if at % array.itemsize == 0 else part.copy()
-                at += size * array.itemsize
-                shape = list(array.shape)
-                if shape:
-                    shape[axis] = extent
-                found[i].append(part.view(array.dtype).reshape(shape))
-        return found
+        with self.journal:
+            number = self._begin(
+                "the joining", tuple([(array.dtype, _open(array.shape, axis)) for array in arrays]), axis
+            )
+            if any(array.dtype == object for array in arrays):
+                return [list(parts) for parts in zip(*self._objects(list(arrays), number), strict=True)]
+            sizes = np.array([[array.size, array.shape[axis] if array.ndim else 1] for array in arrays], np.int64)
+            all_sizes = np.empty((self.size, *sizes.shape), np.int64)
+            self._end(self._data.Iallgather(sizes, all_sizes).Test, number)
+            own = np.concatenate([np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays])
+            widths = np.array([array.itemsize for array in arrays])
+            counts = (all_sizes[:, :, 0] * widths).sum(1)
+            whole, ends = np.empty(int(counts.sum()), np.uint8), np.concatenate([[0], np.cumsum(counts)])
+            self._end(self._data.Iallgatherv(own, [whole, counts, ends[:-1], self._mpi.BYTE]).Test, number)
+            found: list[Arrays] = [[] for _ in arrays]
+            for rank in range(self.size):
+                at = int(ends[rank])
+                for i, array in enumerate(arrays):
+                    size, extent = (int(n) for n in all_sizes[rank, i])
+                    part = whole[at : at + size * array.itemsize]
+                    part = part if at % array.itemsize == 0 else part.copy()
+                    at += size * array.itemsize
+                    shape = list(array.shape)
+                    if shape:
+                        shape[axis] = extent
+                    found[i].append(part.view(array.dtype).reshape(shape))
+            return found
 
-    @_in_turn
     def of_first(self, array: np.ndarray) -> np.ndarray:
         """Return what the first process has. t[*s] -> t[*s]."""
-        number = self._begin("the first one's part", ((array.dtype, array.shape),))
-        if array.dtype == object:
-            return np.asarray(self._objects(array, number)[0], object).reshape(array.shape)
-        found = np.ascontiguousarray(array).copy()
-        self._end(self._data.Ibcast([found.reshape(-1).view(np.uint8), self._mpi.BYTE], 0).Test, number)
-        return found.reshape(array.shape)
+        with self.journal:
+            number = self._begin("the first one's part", ((array.dtype, array.shape),))
+            if array.dtype == object:
+                return np.asarray(self._objects(array, number)[0], object).reshape(array.shape)
+            found = np.ascontiguousarray(array).copy()
+            self._end(self._data.Ibcast([found.reshape(-1).view(np.uint8), self._mpi.BYTE], 0).Test, number)
+            return found.reshape(array.shape)
 
     def _objects(self, value: object, number: int) -> list[Any]:
         """Return what each process has, of Python objects."""

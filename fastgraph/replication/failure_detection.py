@@ -84,6 +84,7 @@ class Company:
         self._every = BEAT * max(1.0, world.size / 64)  # what the first process can hear
         self._journal = journal
         journal.limit, journal.asked = LIMIT, not threaded
+        self.phase = "runs"  # or "late", "ended", "failed"
         self.failure: tuple[str, str] | None = None
         self.verdict: tuple[str, str] | None = None
         self._judged = 0.0
@@ -139,17 +140,18 @@ class Company:
 
     def late(self, number: int, more: str = "") -> None:
         """Say that the limit has passed for an exchange, and raise the error of who has not come."""
-        self._journal.phase = "late"
+        self.phase = "late"
         until = time.monotonic() + GRACE
         while time.monotonic() < until:
             self.beat(now=True)
             self.look()
             time.sleep(self._every / 2)
-        raise errors.DeadlineExceededError(None, None, f"Exchange {number} has not ended in {self._journal.limit:g} s{more}.")
+        limit = self._journal.limit
+        raise errors.DeadlineExceededError(None, None, f"Exchange {number} has not ended in {limit:g} s{more}.")
 
     def fail(self, kind: str, text: str) -> None:
         """Say that this process cannot go on, and why."""
-        self._journal.phase, self.failure = "failed", self.verdict or self.failure or (kind, text)
+        self.phase, self.failure = "failed", self.verdict or self.failure or (kind, text)
         self._taken = True
         self._part()
         until = time.monotonic() + 10 * self._every
@@ -167,11 +169,11 @@ class Company:
     def _watch(self) -> None:
         large = 0
         while not self._stopped:
-            under_way, begun = self._journal.large
-            goes_on = self._goes_on and under_way and self._journal.phase == "runs"
+            journal = self._journal
+            goes_on = self._goes_on and journal.under_way and not journal.waits
             # Nobody wakes it for a sum: that costs several times what a sum of 128 KiB does.
-            idle = SOON if self._goes_on and begun != large else self._every / 2
-            large = begun
+            idle = SOON if self._goes_on and journal.large != large else self._every / 2
+            large = journal.large
             self._wake.wait(5e-4 if goes_on else idle)
             if goes_on:
                 self._comm.Iprobe()
@@ -190,7 +192,8 @@ class Company:
             self._last = at
             self._sent = [request for request in self._sent if not request.Test()]
             journal = self._journal
-            sign = Sign(self._own.rank, *journal.recent(), journal.awaited, journal.phase, self.failure)
+            phase = "waits" if journal.waits and self.phase == "runs" else self.phase
+            sign = Sign(self._own.rank, *journal.recent(), journal.awaited, phase, self.failure)
             if self._own.rank:
                 if len(self._sent) < _REMEMBERED:
                     self._sent.append(self._comm.isend(sign, 0, _SIGN))
@@ -308,6 +311,7 @@ class Company:
 
     def _late(self, signs: list[Sign]) -> tuple[str, str] | None:
         """Find who has not come to what another has waited for too long."""
+        limit = self._journal.limit
         for sign in signs:
             if sign.phase != "late":
                 continue
@@ -316,10 +320,10 @@ class Company:
                 s for s in signs if s.phase not in ("waits", "late") and s.rank != sign.rank
             ]
             if not away:
-                return "DeadlineExceededError", f"Exchange number {sign.awaited}, {what}, takes over {self._journal.limit:g} s."
+                return "DeadlineExceededError", f"Exchange number {sign.awaited}, {what}, takes over {limit:g} s."
             return "DeadlineExceededError", (
                 f"{self.of(away[0].rank)} has not come to exchange number {sign.awaited}, {what}, within "
-                f"{self._journal.limit:g} s: it is {self._at(away[0].rank)}."
+                f"{limit:g} s: it is {self._at(away[0].rank)}."
             )
         return None
 
@@ -337,8 +341,8 @@ class Company:
         """End with the others: none of them is to wait for this one in vain, nor this one in MPI's own end."""
         if os.getpid() != self._own.pid:  # a fork of it
             return
-        if self._journal.phase in ("runs", "waits"):
-            self._journal.phase = "ended"
+        if self.phase == "runs":
+            self.phase = "ended"
         while not self._all_ended and self.verdict is None:
             self.beat(now=True)
             time.sleep(self._every / 4)

@@ -169,13 +169,12 @@ class _Processes(StrategyExtended):
             communicated(_Half(self._link, flag, False), own, (int64, None, None), early=True)[0]
             for flag, own in zip(short, operands, strict=True)
         ]
-        sums = list(tensors)
+        sums: dict[int, Any] = {}
         for flag, number, places, own in zip(short, begun, packs, operands, strict=True):
             results = [(tensor.dtype, i + 1, None) for i, tensor in enumerate(own)]
-            found = communicated(_Half(self._link, flag, True), [number, *own], *results)  # what is sent stays until then
-            for i, total in zip(places, found, strict=True):
-                sums[i] = cast(total, tensors[i].dtype)
-        return sums
+            found = communicated(_Half(self._link, flag, True), [number, *own], *results)  # what is sent stays until
+            sums |= zip(places, found, strict=True)
+        return [cast(sums[i], tensor.dtype) for i, tensor in enumerate(tensors)]
 
 
 class _Half:
