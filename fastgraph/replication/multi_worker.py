@@ -163,17 +163,16 @@ class _Processes(StrategyExtended):
                 packs.append(own)
             own.insert(0, i)
             open_[dtype] = own, size + nbytes
-        operands = [[wides[i] for i in own] for own in packs]
-        short = [compress and own[0].dtype == float32 for own in operands]
-        begun = [
-            communicated(_Half(self._link, flag, False), own, (int64, None, None), early=True)[0]
-            for flag, own in zip(short, operands, strict=True)
-        ]
+        begun = []
+        for own in packs:
+            sent = [wides[i] for i in own]
+            halves = [_Half(self._link, compress and sent[0].dtype == float32, ends) for ends in (False, True)]
+            begun.append((communicated(halves[0], sent, (int64, None, None), early=True)[0], sent, halves[1]))
         sums: dict[int, Any] = {}
-        for flag, number, places, own in zip(short, begun, packs, operands, strict=True):
-            results = [(tensor.dtype, i + 1, None) for i, tensor in enumerate(own)]
-            found = communicated(_Half(self._link, flag, True), [number, *own], *results)  # what is sent stays until
-            sums |= zip(places, found, strict=True)
+        for own, (number, sent, end) in zip(packs, begun, strict=True):
+            results = [(tensor.dtype, i + 1, None) for i, tensor in enumerate(sent)]
+            found = communicated(end, [number, *sent], *results)  # what is sent stays until then
+            sums |= zip(own, found, strict=True)
         return [cast(sums[i], tensor.dtype) for i, tensor in enumerate(tensors)]
 
 
