@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 class Journal:
-    """What this process has begun with others, and how it is."""
+    """Record of what this process has begun with others, and how it is."""
 
     asked: bool
     waits: bool

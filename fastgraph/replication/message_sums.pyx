@@ -13,14 +13,14 @@ two NaN is the first of them. More processes leave it to MPI. Sums of bfloat16 a
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from fastgraph.core.native.buffer cimport (
     MAX_RANK, Block, block_new, block_release, block_retain, block_zeros, fg_spin_lock, fg_spin_try, fg_spin_unlock
 )
-from fastgraph.core.native.thread_pool cimport fg_load32, fg_now_ns, fg_store32
+from fastgraph.core.native.thread_pool cimport fg_load32, fg_now_ns
 from fastgraph.core.tensor cimport tensor_array, wrap_slice
 
 import ctypes
@@ -90,10 +90,10 @@ cdef double PATIENT = 2.0  # seconds after which it is looked at now and then
 
 
 cdef class Journal:
-    """What this process has begun with others, and how it is: for the signs of life, in memory that steps in C write.
+    """Record of what this process has begun with others, and how it is: steps in C write it, signs of life tell it.
 
-    begun: how many exchanges; awaited: which it waits for (0: none), since when; limit: seconds that it waits; waits: it
-    waits for one; asked: Python is asked before anything is begun or waited for; under_way, large: large sums now, and
+    begun: how many; awaited: which it waits for (0: none), since when; waits: it waits for one; limit: seconds
+    that it does; asked: Python is asked before anything is begun or waited for; under_way, large: large sums now, and
     how many there have been. To begin or end an exchange is done `with` it: one thread after the other.
     """
 
@@ -251,38 +251,40 @@ cdef class SumKind:
                 return 0
         raise TypeError(f"Arrays of {dtype} are not added up")
 
+    cdef int message(self, void* function, char* at, int64_t n, int other, int tag, uint64_t* request) noexcept nogil:
+        return fg_message(function, self.narrow, self.comm, at, n, self.type, other, tag, request)
+
     cdef void post(self, Flight* f) noexcept nogil:
         """Ask MPI for what has to come and to go; of its errors the first is kept."""
-        cdef int32_t i, j, other, tag = <int32_t>(f.number % TAGS) * 2 + f.stage, code = 0
+        cdef int32_t i, other, last, tag = <int32_t>(f.number % TAGS) * 2 + f.stage, code = 0
         cdef int64_t at, n, count = self.nbytes // self.width
         cdef char* own
         cdef char* theirs
+        cdef char* mine
         f.ended = 0
         if self.short:
-            own, theirs, n = f.packed.data, f.theirs.data, 2 * self.piece
-            for i in range(self.size - 1):
+            own, theirs, n, last = f.packed.data, f.theirs.data, 2 * self.piece, self.size - 1
+            for i in range(last):
                 other = i + (i >= self.rank)
-                at = i + self.size - 1
                 if f.stage == 0:  # each gets its share
-                    code = code or fg_message(self.irecv, self.narrow, self.comm, theirs + i * n, self.piece, self.type, other, tag, &f.requests[i])
-                    code = code or fg_message(self.isend, self.narrow, self.comm, own + other * n, self.piece, self.type, other, tag, &f.requests[at])
+                    code = code or self.message(self.irecv, theirs + i * n, self.piece, other, tag, &f.requests[i])
+                    mine = own + other * n
                 else:  # and gives the sum of it
-                    code = code or fg_message(self.irecv, self.narrow, self.comm, own + other * n, self.piece, self.type, other, tag, &f.requests[i])
-                    code = code or fg_message(self.isend, self.narrow, self.comm, own + self.rank * n, self.piece, self.type, other, tag, &f.requests[at])
+                    code = code or self.message(self.irecv, own + other * n, self.piece, other, tag, &f.requests[i])
+                    mine = own + self.rank * n
+                code = code or self.message(self.isend, mine, self.piece, other, tag, &f.requests[last + i])
         else:
-            for j in range(2 if self.size == 2 else 1):
-                for i in range(self.n_pieces):
-                    at = i * self.piece
-                    n = min(self.piece, count - at)
-                    own, theirs = f.sent + at * self.width, f.total.data + at * self.width
-                    if self.size != 2:
-                        code = code or fg_iallreduce(
-                            self.iallreduce, self.narrow, self.comm, own, theirs, n, self.type, self.op, &f.requests[i])
-                    elif j == 0:
-                        code = code or fg_message(self.irecv, self.narrow, self.comm, theirs, n, self.type, 1 - self.rank, tag, &f.requests[i])
-                    else:
-                        at = i + self.n_pieces
-                        code = code or fg_message(self.isend, self.narrow, self.comm, own, n, self.type, 1 - self.rank, tag, &f.requests[at])
+            for i in range(self.n_requests):
+                at = i % max(1, self.n_pieces) * self.piece
+                n = min(self.piece, count - at)
+                own, theirs = f.sent + at * self.width, f.total.data + at * self.width
+                if self.size != 2:
+                    code = code or fg_iallreduce(
+                        self.iallreduce, self.narrow, self.comm, own, theirs, n, self.type, self.op, &f.requests[i])
+                elif i < self.n_pieces:
+                    code = code or self.message(self.irecv, theirs, n, 1 - self.rank, tag, &f.requests[i])
+                else:
+                    code = code or self.message(self.isend, own, n, 1 - self.rank, tag, &f.requests[i])
         f.error = code
 
     cdef void add_piece(self, Flight* f, int64_t i) noexcept nogil:
@@ -300,13 +302,12 @@ cdef class SumKind:
 
     cdef void add_shares(self, Flight* f) noexcept nogil:
         """Add up this process's share of all in float32, and keep the sum in bfloat16 in its place."""
-        cdef int64_t i, n = self.piece, rank = self.rank
+        cdef int64_t j, n = self.piece, rank = self.rank
         cdef int32_t other
         cdef char* own = f.packed.data + 2 * n * rank
-        cdef char* sum = f.total.data          # float32[n], not used before the end
-        cdef char* wide = sum + 4 * n          # float32[n]
+        cdef char* sum = f.total.data  # float32[n], not used before the end
+        cdef char* wide = sum + 4 * n  # float32[n]
         cdef char* part
-        cdef int64_t j
         for other in range(self.size):
             part = own if other == rank else f.theirs.data + 2 * n * (other - (other > rank))
             fg_widen_bfloat16(&part, NULL, wide if other else sum, n)
@@ -373,13 +374,13 @@ cdef class SumKind:
     cdef int32_t await_(self, Flight* f) noexcept nogil:
         """Wait for a sum, with the turn; ASK: the limit has passed, or something is wrong."""
         cdef int64_t now, until = 0
-        cdef int32_t i, done
+        cdef int32_t _look, done
         cdef double waited
         if self.nbytes > LARGE and not f.waited:
             self.journal.under_way -= 1  # from here on the program itself has MPI go on
         f.waited = 1
         while True:
-            for i in range(LOOKS):
+            for _look in range(LOOKS):
                 done = self.advance(f)
                 if done:
                     if done > 0:

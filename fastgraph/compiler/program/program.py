@@ -103,7 +103,7 @@ class HostStep(Step):
 
     @property
     def native(self) -> Any:
-        """What gives a function in C for it and operands of given dtypes and shapes, or None: there is none."""
+        """A giver of a function in C for it, by dtypes and shapes of operands, or None."""
         return getattr(getattr(self.node.attrs.get("key"), "object", None), "__fg_native__", None)
 
 
