@@ -12,7 +12,6 @@ matrices or convolution ends ("products"), what is computed between them ("meanw
 
 from __future__ import annotations
 
-import contextlib
 import json
 import statistics
 import sys
@@ -35,19 +34,28 @@ class _Network:
     """A link to a process that has the same; what is sent waits for what was sent before."""
 
     rank, size, names = 0, 2, ("here:0", "there:0")
-    lock = contextlib.nullcontext()
 
     def __init__(self, bandwidth: float) -> None:
-        self._bandwidth, self._free = bandwidth, 0.0
+        self._bandwidth, self._free, self._begun = bandwidth, 0.0, {}
 
     def _sent(self, arrays: Sequence[np.ndarray]) -> float:
         time_taken = 2 * LATENCY + sum(array.nbytes for array in arrays) / self._bandwidth
         self._free = max(self._free, time.perf_counter()) + time_taken
         return self._free
 
-    def start(self, arrays: Sequence[np.ndarray], compress: bool = False) -> _Waiting:
+    def start(self, arrays: Sequence[np.ndarray], compress: bool = False) -> int:
         """Begin to add up."""
-        return _Waiting(self._sent(arrays), arrays)
+        number = id(arrays)
+        self._begun[number] = _Waiting(self._sent(arrays), arrays)
+        return number
+
+    def end(self, number: int) -> list[np.ndarray]:
+        """Wait for the sums."""
+        return self._begun.pop(number).end()
+
+    def steps(self, layout: object, compress: bool) -> tuple[tuple[int, int], tuple[int, int]]:
+        """There are none in C."""
+        return (0, 0), (0, 0)
 
     def all_gather(self, arrays: Sequence[np.ndarray], axis: int = 0) -> list[list[np.ndarray]]:
         """Return what both have."""

@@ -272,7 +272,7 @@ def communicated(
 ) -> list[Any]:
     """The results of a function of arrays that talks with other processes: one such call after the other."""
     attrs = {
-        "key": Held(f"{function.__qualname__}_{next(_names)}", function),
+        "key": Held(f"{getattr(function, '__qualname__', type(function).__name__)}_{next(_names)}", function),
         "dtypes": tuple([dtype.name for dtype, _, _ in results]),
         "like": tuple([like[1:] for like in results]),
         "early": early,

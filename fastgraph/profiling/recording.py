@@ -41,10 +41,11 @@ _KINDS: dict[type[specs.StepSpec], str] = {
 class StepEvent:
     """One stretch of work on one thread.
 
-    `kind` is kernel, gemm, host, cond, while, transfer, rest, call (a whole call of a plan) or trace (a stretch of the
-    user's program, see `tf.profiler.experimental.Trace`). `begin` and `end` are nanoseconds from the start of the
-    recording. `step` is the number of the step in its plan, `units` the part of it that ran here. `bytes` are those
-    of all buffers of the step that this part reads or writes, each counted once; `operations` its arithmetic.
+    `kind` is kernel, gemm, host, native (one of those in C), cond, while, transfer, rest, call (a whole call of a plan)
+    or trace (a stretch of the user's program, see `tf.profiler.experimental.Trace`). `begin` and `end` are nanoseconds
+    from the start of the recording. `step` is the number of the step in its plan, `units` the part of it that ran here.
+    `bytes` are those of all buffers of the step that this part reads or writes, each counted once; `operations` its
+    arithmetic.
     """
 
     name: str
@@ -122,7 +123,7 @@ class Recording:
         """The steps that compute, those that took most time first."""
         groups: dict[tuple[str, int, str], list[StepEvent]] = {}
         for event in self.events:
-            if event.kind in ("kernel", "gemm", "host"):
+            if event.kind in ("kernel", "gemm", "host", "native"):
                 groups.setdefault((event.plan, event.step, event.name), []).append(event)
         rows = []
         for (plan, step, name), events in groups.items():
@@ -221,7 +222,8 @@ def _event(spec: specs.PlanSpec, number: int, thread: int, times: tuple[int, int
     if number < 0:
         return StepEvent(spec.name, "call", spec.name, number, thread, *times)
     step = spec.steps[number]
-    kind = _KINDS.get(type(step), "step")
+    native = isinstance(step, specs.HostCall) and step.native[0]
+    kind = "native" if native else _KINDS.get(type(step), "step")
     extent = step.extent if isinstance(step, specs.KernelCall) else 1
     if isinstance(step, specs.GemmCall):
         extent = len(step.a_offsets) * step.pieces

@@ -16,24 +16,22 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from fastgraph import errors
-from fastgraph.core.base.dtype import bfloat16
-from fastgraph.core.base.locks import Lock
 from fastgraph.errors import NotBuiltError
-from fastgraph.replication import exchange, failure_detection, persistent_allreduce
-from fastgraph.replication.persistent_allreduce import TURNS, Begun, Layout, Prepared, PreparedSum, wide
+from fastgraph.replication import failure_detection, message_sums
+from fastgraph.replication.message_sums import SumKind
 
 _HELLO, _TABLE, _ASKED, _ANSWER = 7703, 7704, 7705, 7706  # tags
-_ROOMS = 4  # of one size are kept
 _LOOKS = range(30)  # at a request before the processor is given to others again: each look moves bytes
 _PATIENT = 2.0  # seconds after which it is looked at now and then
 
 Arrays = list[np.ndarray]
-_Method = TypeVar("_Method", bound=Callable[..., Any])
+#: The dtypes and shapes of arrays; None for what may differ.
+Layout = tuple[tuple[np.dtype, tuple[int | None, ...]], ...]
 
 
 def world() -> Any:
@@ -81,37 +79,15 @@ def _looked(ready: Callable[[], Any], times: range) -> Any:
     return None
 
 
-def _references(rooms: Sequence[np.ndarray]) -> int:
-    for room in rooms:
-        return sys.getrefcount(room)
-    return 0
-
-
-#: References that a list, a name in a loop over it and the call itself hold to memory that nobody has, on this Python.
-_IDLE = _references([np.empty(0)])
-
-
-def _in_turn(method: _Method) -> _Method:
-    """Let one thread after the other call a method of a Link."""
-
-    @functools.wraps(method)
-    def called(self: Link, *args: Any, **kwargs: Any) -> Any:
-        with self.lock:
-            return method(self, *args, **kwargs)
-
-    return called  # type: ignore[return-value]
-
-
 class Link:
     """This process's connection to the others."""
 
     def __init__(self, comm_world: Any, limit: float) -> None:
         mpi: Any = sys.modules["mpi4py.MPI"]
         self._mpi, self.rank, self.size = mpi, int(comm_world.rank), int(comm_world.size)
-        self.lock = Lock()  # of the thread that begins an exchange, or ends one: the others' come after it
+        self.journal = message_sums.Journal()
         self._known: dict[Hashable, tuple[int, str]] = {}  # what was compared: its digest, and words for it
-        self._rooms: dict[tuple[int, np.dtype], list[np.ndarray]] = {}
-        self._prepared: dict[Layout, Prepared] = {}
+        self._kinds: dict[tuple[Layout, bool], SumKind] = {}
         self.company: Any = None
         self._sent: list[Any] = []  # until the next comparison
         self.names = [f"{mpi.Get_processor_name()}:0"]
@@ -121,7 +97,7 @@ class Link:
         self.names = [f"{person.host}:{person.rank}" for person in people]
         self._control, self._data = self._copy(comm_world), self._copy(comm_world)
         threaded = mpi.Query_thread() == mpi.THREAD_MULTIPLE
-        self.company = failure_detection.Company(comm_world, self._control, people, threaded)
+        self.company = failure_detection.Company(comm_world, self._control, people, threaded, self.journal)
 
     # At the start.
 
@@ -185,7 +161,7 @@ class Link:
         company, key = self.company, (what, layout, more)
         company.look()
         digest, words = self._known.get(key) or _told(key)
-        number, way = company.go(digest, words)
+        number, way = self.journal.go(digest, words)
         if key not in self._known:
             self._compare(number, way, words)
             self._known[key] = digest, words
@@ -208,136 +184,114 @@ class Link:
 
     def _await(self, ready: Callable[[], Any], number: int) -> Any:
         """Return what `ready` gives once it is true. Raises the verdict, and DeadlineExceededError past the limit."""
-        company, began = self.company, 0.0
+        company, journal = self.company, self.journal
         while not (found := _looked(ready, _LOOKS)):
-            now = time.monotonic()
-            if not began:
-                began, company.awaited, company.phase = now, number, "waits"
+            waited = journal.wait(number)
             company.look()
-            if now - began > company.limit:
+            if waited > journal.limit:
                 company.late(number)
-            if now - began > _PATIENT:
+            if waited > _PATIENT:
                 time.sleep(2e-4)
             else:
                 os.sched_yield()
-        company.awaited, company.phase = 0, "runs"
+        journal.wait(0)
         return found
 
-    def _end(self, request: Any, number: int) -> None:
+    def _end(self, ready: Callable[[], Any], number: int) -> None:
         try:
-            self._await(request.Test, number)
+            self._await(ready, number)
         except self._mpi.Exception as error:  # a message of another size, or a process that has gone: who says why?
             self.company.late(number, f" ({error})")
 
     # Sums.
 
-    @_in_turn
-    def start(self, arrays: Sequence[np.ndarray], compress: bool = False) -> Sum | Begun:
-        """Begin to add arrays up, packed by their dtypes. t[*s]... -> what its `end` gives.
+    def _kind(self, layout: Layout, compress: bool) -> SumKind:
+        found = self._kinds.get((layout, compress))
+        if found is None:
+            digest, _ = _told(("the sum", layout, compress))
+            made = SumKind(self._mpi, self._data, self.journal, digest, layout, compress)
+            found = self._kinds.setdefault((layout, compress), made)
+        return found
+
+    def steps(self, layout: Layout, compress: bool) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return the steps in C that do what `start` and `end` do: see runtime/plan.py."""
+        return self._kind(layout, compress).steps()
+
+    def start(self, arrays: Sequence[np.ndarray], compress: bool = False) -> int:
+        """Begin to add up arrays of one dtype that MPI knows. t[*s]... -> the number of the sum, for `end`.
 
         compress: float32 is sent as bfloat16, and added up in float32.
         """
-        layout = _layout(arrays)
-        found = None if compress else self._prepared.get(layout)
-        if found is not None:
-            return Begun(*self._begun(found, arrays))
-        new = not compress and ("the sum", layout, False) not in self._known
-        number = self._begin("the sum", layout, compress)
-        if new and len(self._prepared) < persistent_allreduce.LAYOUTS:
-            with contextlib.suppress(NotImplementedError):
-                if turns := persistent_allreduce.prepare(self._data, self._end, layout, self.size):
-                    self._prepared[layout] = Prepared(*self._known["the sum", layout, False], turns)
-        return Sum(self, number, arrays, compress)
+        kind = self._kind(_layout(arrays), compress)
+        return kind.start(arrays) or self._started(kind, arrays, compress)
+
+    def _started(self, kind: SumKind, arrays: Sequence[np.ndarray], compress: bool) -> int:
+        with self.journal:
+            return kind.start(arrays, self._begin("the sum", _layout(arrays), compress))
+
+    def end(self, number: int) -> Arrays:
+        """Wait for a sum and return it. Raises what waiting for others raises."""
+        while not (found := message_sums.results(number)):
+            self._ended(number)
+        return found
+
+    def _ended(self, number: int) -> None:
+        with self.journal:
+            self._end(functools.partial(message_sums.advance, number), message_sums.exchange_of(number))
 
     def all_reduce(self, arrays: Sequence[np.ndarray]) -> Arrays:
         """Return the sums of arrays over all processes."""
-        found = self._prepared.get(_layout(arrays))
-        if found is None:
-            return self.start(arrays).end()
-        prepared, number = self._begun(found, arrays)
-        return prepared.end(number)
-
-    def _begun(self, found: Prepared, arrays: Sequence[np.ndarray]) -> tuple[PreparedSum, int]:
-        """Begin a sum that is prepared: as `_begin`, with as little as can be between the program and MPI."""
-        company = self.company
-        if company.verdict is not None or not company.threaded:
-            company.look()
-        digest, words, turns = found
-        number, _ = company.go(digest, words)
-        prepared = turns[number % TURNS]
-        if prepared.number:
-            prepared.make_room()
-        if len(arrays) == 1:
-            prepared.sent[0][...] = arrays[0]
-        else:
-            for room, array in zip(prepared.sent, arrays):
-                room[...] = array
-        prepared.start()
-        prepared.number = number
-        return prepared, number
-
-    def sum(self, own: np.ndarray, total: np.ndarray) -> Any:
-        """Begin to add up over all processes; return a request. t[n], and where the sum is to be; `own` has to stay."""
-        return exchange.begin(self._data, own, total)
-
-    def room(self, size: int, dtype: np.dtype) -> np.ndarray:
-        """Return memory for a result, that of an earlier one if nobody has that any more. -> t[size]."""
-        rooms = self._rooms.setdefault((size, dtype), [])
-        for room in rooms:
-            if sys.getrefcount(room) <= _IDLE:
-                return room
-        rooms.append(np.empty(size, dtype))
-        if len(rooms) > _ROOMS:
-            del rooms[0]
-        return rooms[-1]
+        return self.end(self.start(arrays))
 
     # Whole arrays.
 
-    @_in_turn
     def all_gather(self, arrays: Sequence[np.ndarray], axis: int = 0) -> list[Arrays]:
         """Return for each of the arrays what each process has of it; shapes may differ along one axis. All at once."""
-        number = self._begin("the joining", tuple([(array.dtype, _open(array.shape, axis)) for array in arrays]), axis)
-        if any(array.dtype == object for array in arrays):
-            return [list(parts) for parts in zip(*self._objects(list(arrays), number), strict=True)]
-        sizes = np.array([[array.size, array.shape[axis] if array.ndim else 1] for array in arrays], np.int64)
-        all_sizes = np.empty((self.size, *sizes.shape), np.int64)
-        self._end(self._data.Iallgather(sizes, all_sizes), number)
-        own = np.concatenate([np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays])
-        widths = np.array([array.itemsize for array in arrays])
-        counts = (all_sizes[:, :, 0] * widths).sum(1)
-        whole, ends = np.empty(int(counts.sum()), np.uint8), np.concatenate([[0], np.cumsum(counts)])
-        self._end(self._data.Iallgatherv(own, [whole, counts, ends[:-1], self._mpi.BYTE]), number)
-        found: list[Arrays] = [[] for _ in arrays]
-        for rank in range(self.size):
-            at = int(ends[rank])
-            for i, array in enumerate(arrays):
-                size, extent = (int(n) for n in all_sizes[rank, i])
-                part = whole[at : at + size * array.itemsize]
-                part = part if at % array.itemsize == 0 else part.copy()
-                at += size * array.itemsize
-                shape = list(array.shape)
-                if shape:
-                    shape[axis] = extent
-                found[i].append(part.view(array.dtype).reshape(shape))
-        return found
+        with self.journal:
+            number = self._begin(
+                "the joining", tuple([(array.dtype, _open(array.shape, axis)) for array in arrays]), axis
+            )
+            if any(array.dtype == object for array in arrays):
+                return [list(parts) for parts in zip(*self._objects(list(arrays), number), strict=True)]
+            sizes = np.array([[array.size, array.shape[axis] if array.ndim else 1] for array in arrays], np.int64)
+            all_sizes = np.empty((self.size, *sizes.shape), np.int64)
+            self._end(self._data.Iallgather(sizes, all_sizes).Test, number)
+            own = np.concatenate([np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays])
+            widths = np.array([array.itemsize for array in arrays])
+            counts = (all_sizes[:, :, 0] * widths).sum(1)
+            whole, ends = np.empty(int(counts.sum()), np.uint8), np.concatenate([[0], np.cumsum(counts)])
+            self._end(self._data.Iallgatherv(own, [whole, counts, ends[:-1], self._mpi.BYTE]).Test, number)
+            found: list[Arrays] = [[] for _ in arrays]
+            for rank in range(self.size):
+                at = int(ends[rank])
+                for i, array in enumerate(arrays):
+                    size, extent = (int(n) for n in all_sizes[rank, i])
+                    part = whole[at : at + size * array.itemsize]
+                    part = part if at % array.itemsize == 0 else part.copy()
+                    at += size * array.itemsize
+                    shape = list(array.shape)
+                    if shape:
+                        shape[axis] = extent
+                    found[i].append(part.view(array.dtype).reshape(shape))
+            return found
 
-    @_in_turn
     def of_first(self, array: np.ndarray) -> np.ndarray:
         """Return what the first process has. t[*s] -> t[*s]."""
-        number = self._begin("the first one's part", ((array.dtype, array.shape),))
-        if array.dtype == object:
-            return np.asarray(self._objects(array, number)[0], object).reshape(array.shape)
-        found = np.ascontiguousarray(array).copy()
-        self._end(self._data.Ibcast([found.reshape(-1).view(np.uint8), self._mpi.BYTE], 0), number)
-        return found.reshape(array.shape)
+        with self.journal:
+            number = self._begin("the first one's part", ((array.dtype, array.shape),))
+            if array.dtype == object:
+                return np.asarray(self._objects(array, number)[0], object).reshape(array.shape)
+            found = np.ascontiguousarray(array).copy()
+            self._end(self._data.Ibcast([found.reshape(-1).view(np.uint8), self._mpi.BYTE], 0).Test, number)
+            return found.reshape(array.shape)
 
     def _objects(self, value: object, number: int) -> list[Any]:
         """Return what each process has, of Python objects."""
         own = np.frombuffer(self._mpi.pickle.dumps(value), np.uint8)
         sizes = np.empty(self.size, np.int64)
-        self._end(self._data.Iallgather(np.array([own.size], np.int64), sizes), number)
+        self._end(self._data.Iallgather(np.array([own.size], np.int64), sizes).Test, number)
         whole, ends = np.empty(int(sizes.sum()), np.uint8), np.concatenate([[0], np.cumsum(sizes)])
-        self._end(self._data.Iallgatherv(own, [whole, sizes, ends[:-1], self._mpi.BYTE]), number)
+        self._end(self._data.Iallgatherv(own, [whole, sizes, ends[:-1], self._mpi.BYTE]).Test, number)
         parts = [whole[a:b].tobytes() for a, b in itertools.pairwise(ends)]
         return [self._mpi.pickle.loads(part) for part in parts]
 
@@ -356,71 +310,6 @@ def _told(key: tuple[str, Layout, Hashable]) -> tuple[int, str]:
     return int.from_bytes(
         hashlib.blake2b(repr(key).encode(), digest_size=8).digest(), "big"
     ), f"{what} of {first}{many}"
-
-
-def _packed(room: np.ndarray, arrays: Sequence[np.ndarray], places: Sequence[int]) -> np.ndarray:
-    """Return the elements of some arrays in one."""
-    at = 0
-    for i in places:
-        room[at : at + arrays[i].size] = arrays[i].reshape(-1)
-        at += arrays[i].size
-    return room
-
-
-class Sum:
-    """Arrays that are being added up: a message for each dtype. What it is made of has to stay until the end."""
-
-    def __init__(self, link: Link, number: int, arrays: Sequence[np.ndarray], compress: bool) -> None:
-        self._link, self._number = link, number
-        self._shapes = [(array.dtype, array.shape, array.size) for array in arrays]
-        self._parts: list[tuple[list[int], Any, Any, Any]] = []  # places, request, result, stage that follows
-        for dtype in dict.fromkeys([array.dtype for array in arrays]):
-            places = [i for i, array in enumerate(arrays) if array.dtype == dtype]
-            whole = wide(dtype) == dtype
-            alone = arrays[places[0]]
-            total = link.room(sum([arrays[i].size for i in places]), wide(dtype))
-            if compress and dtype == np.float32:
-                begun = self._compressed(_packed(total, arrays, places))
-            elif len(places) == 1 and whole and alone.flags.c_contiguous:  # from where it lies
-                begun = link.sum(alone.reshape(-1), total), total, None
-                self._kept = arrays
-            else:
-                begun = link.sum(_packed(link.room(total.size, total.dtype), arrays, places), total), total, None
-            self._parts.append((places, *begun))
-            link.company.under_way(1)
-
-    def _compressed(self, packed: np.ndarray) -> tuple[Any, Any, Any]:
-        """Send each process its part in bfloat16; it adds up in float32 and sends the sums to all."""
-        link, n, short = self._link, self._link.size, bfloat16.as_numpy_dtype
-        share = -(-packed.size // n)
-        own = np.zeros((n, share), short)
-        own.reshape(-1)[: packed.size] = packed
-        theirs = np.empty_like(own)
-        first = link._data.Ialltoall(own.view(np.uint16), theirs.view(np.uint16))
-
-        def second() -> tuple[Any, Any, Any]:
-            total = theirs.astype(np.float32).sum(0).astype(short)
-            request = link._data.Iallgather(total.view(np.uint16), own.view(np.uint16))
-            return request, own.reshape(-1)[: packed.size].astype, total
-
-        return first, theirs, second
-
-    def end(self) -> Arrays:
-        """Wait for the sums and return them. Raises what waiting for others raises."""
-        found: list[Any] = [None] * len(self._shapes)
-        self._link.company.under_way(-len(self._parts))  # from here on the program itself has MPI go on
-        for places, request, result, then in self._parts:
-            self._link._end(request, self._number)
-            if then is not None:
-                request, result, _kept = then()
-                self._link._end(request, self._number)
-                result = result(np.float32)
-            at = 0
-            for i in places:
-                dtype, shape, size = self._shapes[i]
-                found[i] = result[at : at + size].astype(dtype, copy=False).reshape(shape)
-                at += size
-        return found
 
 
 def _end_all_with_an_error(comm_world: Any) -> None:
@@ -456,5 +345,5 @@ def link(limit: float | None) -> Link:
     if _link is None:
         _link = Link(world(), limit or failure_detection.LIMIT)
     if _link.company is not None:
-        _link.company.limit = limit or failure_detection.LIMIT
+        _link.journal.limit = limit or failure_detection.LIMIT
     return _link

@@ -13,13 +13,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fastgraph import errors
 from fastgraph.core.base import cpu_count, flags
 from fastgraph.replication import beginning_watch
+from fastgraph.replication.message_sums import Journal
 
 BEAT = 0.1  #: Seconds between two signs of life.
 SILENCE = 120.0  #: Seconds without any after which a process counts as dead.
@@ -73,7 +73,7 @@ def _has_ended(person: Person) -> bool:
 class Company:
     """This process among those of MPI: says how it is, hears of the others, and ends all where one cannot go on."""
 
-    def __init__(self, world: Any, comm: Any, people: Sequence[Person], threaded: bool) -> None:
+    def __init__(self, world: Any, comm: Any, people: Sequence[Person], threaded: bool, journal: Journal) -> None:
         self._world, self._comm, self._people, self.threaded = world, comm, people, threaded
         self._own = people[world.rank]
         self._near = [p for p in people if p.host == self._own.host and p is not self._own and p.began]
@@ -82,14 +82,10 @@ class Company:
         #: Sums go on beside the program: there is a network, or a processor that nobody else wants.
         self._goes_on = here < len(people) or cpu_count.available() > here * int(flags.get("threads"))
         self._every = BEAT * max(1.0, world.size / 64)  # what the first process can hear
-        self.limit = LIMIT
-        self.begun = self.awaited = 0
-        self.recent: deque[tuple[int, int, str]] = deque(maxlen=_REMEMBERED)
-        self._way = 0
-        self.phase = "runs"
+        self._journal = journal
+        journal.limit, journal.asked = LIMIT, not threaded
+        self.phase = "runs"  # or "late", "ended", "failed"
         self.failure: tuple[str, str] | None = None
-        self._under_way = 0  # exchanges: MPI goes on with them when it is called
-        self._large = 0  # how many there were of them
         self.verdict: tuple[str, str] | None = None
         self._judged = 0.0
         self._taken = self._all_ended = False
@@ -119,25 +115,13 @@ class Company:
                 "together is done in the process that mpiexec has started."
             ),
         )
+        self._journal.forked()
 
     def _silence(self) -> float:
         """Seconds without a sign after which a process counts as dead; without a thread signs come with exchanges."""
-        return min(SILENCE, self.limit + GRACE) if self.threaded else self.limit + GRACE
+        return min(SILENCE, self._journal.limit + GRACE) if self.threaded else self._journal.limit + GRACE
 
     # This process's own part.
-
-    def go(self, digest: int, words: str) -> tuple[int, int]:
-        """Note the beginning of an exchange; return its number, and a digest of it and of all that were before it."""
-        self.begun += 1
-        self._way = way = hash((self._way, digest))  # so that no exchange is forgotten
-        self.recent.append((self.begun, way, words))
-        return self.begun, way
-
-    def under_way(self, more: int) -> None:
-        """Note that so many more exchanges are under way, or fewer, that MPI is to go on with beside the program."""
-        self._under_way += more
-        if more > 0:
-            self._large += more
 
     def look(self) -> None:
         """Raise the error of what has happened to another process, if anything has."""
@@ -162,7 +146,8 @@ class Company:
             self.beat(now=True)
             self.look()
             time.sleep(self._every / 2)
-        raise errors.DeadlineExceededError(None, None, f"Exchange {number} has not ended in {self.limit:g} s{more}.")
+        limit = self._journal.limit
+        raise errors.DeadlineExceededError(None, None, f"Exchange {number} has not ended in {limit:g} s{more}.")
 
     def fail(self, kind: str, text: str) -> None:
         """Say that this process cannot go on, and why."""
@@ -184,10 +169,11 @@ class Company:
     def _watch(self) -> None:
         large = 0
         while not self._stopped:
-            goes_on = self._goes_on and self._under_way and self.phase == "runs"
+            journal = self._journal
+            goes_on = self._goes_on and journal.under_way and not journal.waits
             # Nobody wakes it for a sum: that costs several times what a sum of 128 KiB does.
-            idle = SOON if self._goes_on and self._large != large else self._every / 2
-            large = self._large
+            idle = SOON if self._goes_on and journal.large != large else self._every / 2
+            large = journal.large
             self._wake.wait(5e-4 if goes_on else idle)
             if goes_on:
                 self._comm.Iprobe()
@@ -205,7 +191,9 @@ class Company:
         try:
             self._last = at
             self._sent = [request for request in self._sent if not request.Test()]
-            sign = Sign(self._own.rank, self.begun, tuple(self.recent), self.awaited, self.phase, self.failure)
+            journal = self._journal
+            phase = "waits" if journal.waits and self.phase == "runs" else self.phase
+            sign = Sign(self._own.rank, *journal.recent(), journal.awaited, phase, self.failure)
             if self._own.rank:
                 if len(self._sent) < _REMEMBERED:
                     self._sent.append(self._comm.isend(sign, 0, _SIGN))
@@ -255,6 +243,7 @@ class Company:
     def _judge(self, verdict: tuple[str, str] | None) -> None:
         if verdict and not self.verdict:
             self.verdict, self._judged = verdict, time.monotonic()
+            self._journal.asked = True
 
     def _silent(self, rank: int) -> str:
         return (
@@ -322,6 +311,7 @@ class Company:
 
     def _late(self, signs: list[Sign]) -> tuple[str, str] | None:
         """Find who has not come to what another has waited for too long."""
+        limit = self._journal.limit
         for sign in signs:
             if sign.phase != "late":
                 continue
@@ -330,10 +320,10 @@ class Company:
                 s for s in signs if s.phase not in ("waits", "late") and s.rank != sign.rank
             ]
             if not away:
-                return "DeadlineExceededError", f"Exchange number {sign.awaited}, {what}, takes over {self.limit:g} s."
+                return "DeadlineExceededError", f"Exchange number {sign.awaited}, {what}, takes over {limit:g} s."
             return "DeadlineExceededError", (
                 f"{self.of(away[0].rank)} has not come to exchange number {sign.awaited}, {what}, within "
-                f"{self.limit:g} s: it is {self._at(away[0].rank)}."
+                f"{limit:g} s: it is {self._at(away[0].rank)}."
             )
         return None
 
@@ -351,7 +341,7 @@ class Company:
         """End with the others: none of them is to wait for this one in vain, nor this one in MPI's own end."""
         if os.getpid() != self._own.pid:  # a fork of it
             return
-        if self.phase == "runs" or self.phase == "waits":
+        if self.phase == "runs":
             self.phase = "ended"
         while not self._all_ended and self.verdict is None:
             self.beat(now=True)

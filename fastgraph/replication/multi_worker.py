@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from fastgraph.core.base import flags
-from fastgraph.core.base.dtype import int64
+from fastgraph.core.base.dtype import float32, int64
 from fastgraph.core.replicas import GRADIENTS, process
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.ops.elementwise import cast
@@ -153,33 +152,50 @@ class _Processes(StrategyExtended):
         """Return sums over the processes. Packs leave as soon as they are whole: the last first, as gradients come."""
         if not tensors or self.count == 1:
             return tensors
-        packs: list[list[Any]] = []
-        size = 0
-        for tensor in reversed(tensors):
-            nbytes = (tensor.shape.num_elements() or 0) * tensor.dtype.size
-            if not packs or size + nbytes > (pack or _PACK) or (not pack and max(nbytes, size) >= _ALONE):
-                packs.append([])
-                size = 0
-            packs[-1].append(tensor)
-            size += nbytes
-        under_way: dict[int, Any] = {}
-        numbers = itertools.count()
+        wides = [cast(tensor, _wide(tensor.dtype)) for tensor in tensors]
+        packs: list[list[int]] = []
+        open_: dict[Any, tuple[list[int], int]] = {}  # by dtype: the pack that is not whole, and its bytes
+        for i in reversed(range(len(wides))):
+            dtype, nbytes = wides[i].dtype, (wides[i].shape.num_elements() or 0) * wides[i].dtype.size
+            own, size = open_.get(dtype, ([], 0))
+            if not own or size + nbytes > (pack or _PACK) or (not pack and max(nbytes, size) >= _ALONE):
+                own, size = [], 0
+                packs.append(own)
+            own.insert(0, i)
+            open_[dtype] = own, size + nbytes
+        begun = []
+        for own in packs:
+            sent = [wides[i] for i in own]
+            halves = [_Half(self._link, compress and sent[0].dtype == float32, ends) for ends in (False, True)]
+            begun.append((communicated(halves[0], sent, (int64, None, None), early=True)[0], sent, halves[1]))
+        sums: dict[int, Any] = {}
+        for own, (number, sent, end) in zip(packs, begun, strict=True):
+            results = [(tensor.dtype, i + 1, None) for i, tensor in enumerate(sent)]
+            found = communicated(end, [number, *sent], *results)  # what is sent stays until then
+            sums |= zip(own, found, strict=True)
+        return [cast(sums[i], tensor.dtype) for i, tensor in enumerate(tensors)]
 
-        def start(*arrays: np.ndarray) -> list[Any]:
-            number = next(numbers)
-            under_way[number] = self._link.start(arrays, compress)
-            return [np.int64(number)]
 
-        def end(number: Any, *_: np.ndarray) -> list[np.ndarray]:
-            with self._link.lock:
-                return under_way.pop(int(number)).end()  # type: ignore[no-any-return]
+class _Half:
+    """The beginning of a sum, of tensors -> its number; or its end, of that and the tensors -> the sums."""
 
-        begun = [communicated(start, own[::-1], (int64, None, None), early=True)[0] for own in packs]
-        sums: list[Any] = []
-        for number, own in zip(begun, packs, strict=True):
-            results = [(tensor.dtype, i + 1, None) for i, tensor in enumerate(own[::-1])]
-            sums[:0] = communicated(end, [number, *own[::-1]], *results)  # what is sent stays until then
-        return sums
+    def __init__(self, link: collectives.Link, compress: bool, ends: bool) -> None:
+        self._link, self._compress, self._ends = link, compress, ends
+
+    def __call__(self, *arrays: np.ndarray) -> list[np.ndarray]:
+        if self._ends:
+            return self._link.end(int(arrays[0]))
+        return [np.asarray(self._link.start(arrays, self._compress), np.int64)]
+
+    def __fg_native__(self, layout: collectives.Layout) -> tuple[int, int]:
+        """Return the step in C that does the same for arrays of these dtypes and shapes."""
+        return self._link.steps(layout[self._ends :], self._compress)[self._ends]
+
+
+def _wide(dtype: Any) -> Any:
+    """The dtype in which tensors of one are added up."""
+    own = np.dtype(dtype.as_numpy_dtype)
+    return dtype if own.kind in "iufc" and own.itemsize > 2 else float32
 
 
 def _divided(total: Any, count: int) -> Any:

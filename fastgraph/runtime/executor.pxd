@@ -11,6 +11,9 @@ ctypedef int32_t (*kernel_fn)(
     int64_t* status, void** excinfo, void** buffers, int64_t* sizes, int64_t begin, int64_t end
 ) noexcept nogil
 
+# A host step in C: of operands, then results, which it fills in; gives a number of executor.pyx's.
+ctypedef int32_t (*native_fn)(void* state, char** data, Block** blocks) noexcept nogil
+
 cdef struct Dims:
     int32_t ndim
     int32_t known           # 0: data, see the frame
@@ -76,6 +79,8 @@ cdef struct CStep:
     int32_t long_enough     # to call a thread for even where cores are crowded
     double alone            # nanoseconds of a shard, and of what then waits for nothing else, one after another
     kernel_fn fn
+    native_fn native        # of a HostCall, or NULL
+    void* state
     int32_t* buffers
     int64_t* sizes
     int64_t extent

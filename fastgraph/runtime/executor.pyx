@@ -51,6 +51,9 @@ cdef enum:  # codes of a Fault
     FAULT_NONE, FAULT_STATUS, FAULT_NATIVE, FAULT_MEMORY, FAULT_PYTHON, FAULT_SHAPE, FAULT_EMPTY, FAULT_CANCELLED
     FAULT_ROWS, FAULT_COUNT
 
+cdef enum:  # what a host step in C gives: results, that Python is to do it, that it is to be called again
+    NATIVE_DONE, NATIVE_ASK, NATIVE_AGAIN
+
 cdef enum:
     MAX_IDLE = 8              # frames a plan keeps
     SMALL_ARENA = 1 << 16     # arenas up to this size stay with their frame

@@ -237,6 +237,7 @@ cdef class Plan:
             s.values = self.values(step.outputs)
             self.set_buffers(s, step.dropped)
             s.extent = step.unless
+            s.native, s.state = <native_fn><size_t>step.native[0], <void*><size_t>step.native[1]
             if any(p.slots[slot].place != GIVEN for slot in step.dropped):
                 raise ValueError(f"Step {i} lets go of what the plan does not hold")
             if s.kind == LIST:

@@ -188,13 +188,39 @@ cdef int _run_other(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
         if s.extent and f.data[s.operands[0].slot][0]:  # a check that holds
             _drop(f, s)
             return 0
-        return _run_host(f, i, s)
+        return _run_host(f, i, s) if s.native == NULL else _run_native(f, i, s)
     if s.kind == LIST:
         return _run_list(f, i, s)
     if s.kind == REST:
         return _run_rest(f, i, s)
     memcpy(f.data[s.buffers[1]], f.data[s.buffers[0]], s.extent)  # TRANSFER between places the CPU can reach
     return 0
+
+
+cdef int _run_native(Frame* f, int32_t i, CStep* s) noexcept nogil:
+    """A host step in C: where that gives no results, as when something is to be raised, Python does it."""
+    cdef int32_t k, slot, code = NATIVE_AGAIN, n = s.n_operands + s.n_values
+    cdef int failed = 0
+    cdef void* few[STACK_BUFFERS]
+    cdef void** memory = &few[0] if 2 * n <= STACK_BUFFERS else <void**>malloc(2 * n * sizeof(void*))
+    cdef char** data = <char**>memory
+    cdef Block** blocks = <Block**>(memory + n)
+    if memory == NULL:
+        return _fail_code(f, i, FAULT_MEMORY, 0)
+    for k in range(s.n_operands):
+        data[k], blocks[k] = f.data[s.operands[k].slot], f.block[s.operands[k].slot]
+    while code == NATIVE_AGAIN and not failed:
+        code = s.native(s.state, data, blocks)
+        if code == NATIVE_AGAIN:
+            failed = _look_at_signals(f)
+    if code == NATIVE_DONE:
+        for k in range(s.n_values):
+            slot = s.values[k].slot
+            f.data[slot], f.block[slot] = data[s.n_operands + k], blocks[s.n_operands + k]
+        _drop(f, s)
+    if memory != &few[0]:
+        free(memory)
+    return _run_host(f, i, s) if code == NATIVE_ASK else failed
 
 
 cdef int _run_list(Frame* f, int32_t i, CStep* s) noexcept nogil:

@@ -26,7 +26,7 @@ from fastgraph.compiler.program.program import (
     programs,
 )
 from fastgraph.runtime.executor import Plan
-from fastgraph.runtime.plan import Place
+from fastgraph.runtime.plan import HostCall, Place
 
 _KINDS: dict[type[Step], str] = {
     KernelStep: "kernel",
@@ -56,7 +56,8 @@ class StepRow:
 
 def host_steps(program: Program) -> int:
     """Return how many steps run Python, those in branches and loops included."""
-    return sum(isinstance(s, (HostStep, DynamicStep)) for each in programs(program) for s in each.steps)
+    steps = [s for each in programs(program) for s in each.steps if isinstance(s, (HostStep, DynamicStep))]
+    return sum(not (isinstance(s, HostStep) and s.native) for s in steps)
 
 
 def counts(program: Program | None, plan: Plan | None) -> dict[str, int]:
@@ -80,7 +81,8 @@ def step_rows(program: Program) -> list[StepRow]:
     for i, step in enumerate(program.steps):
         before = {producer[n] for n in step.inputs if n in producer}
         before.update(program.after[i] if i < len(program.after) else ())
-        rows.append(StepRow(i, _KINDS[type(step)], tuple([n.op.name for n in step.nodes]), tuple(sorted(before))))
+        kind = "native" if isinstance(step, HostStep) and step.native else _KINDS[type(step)]
+        rows.append(StepRow(i, kind, tuple([n.op.name for n in step.nodes]), tuple(sorted(before))))
         producer.update((n, i) for n in step.outputs)
     return rows
 
@@ -135,7 +137,8 @@ def describe_plan(plan: Plan) -> str:
         if step.copies:
             notes.append(f"{len(step.copies)} copies before it")
         if step.pinned:
-            notes.append("Python, on the calling thread")
+            native = isinstance(step, HostCall) and step.native[0]
+            notes.append(f"{'in C' if native else 'Python'}, on the calling thread")
         after = f" after {', '.join(map(str, step.after))}" if step.after else ""
         lines.append(f"{i:3} {type(step).__name__} {step.name}{after}: {', '.join(notes)}")
     return "\n".join(lines)

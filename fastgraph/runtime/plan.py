@@ -127,13 +127,15 @@ class HostCall(StepSpec):
     """outputs = function(*operands): EagerTensors (Cells for resources) in, a list of EagerTensors out.
 
     Before, the Blocks in the slots `dropped`, which were read and are not used any more, are let go.
-    `unless`: Nothing is called where the first operand, a bool, is true.
+    `unless`: Nothing is called where the first operand, a bool, is true. `native`: the addresses of a function in C and
+    of what it is called with, which does the same without Python, or says that Python is to do it (see executor.pxd).
     """
 
     function: Callable[..., list[Any]] | None = None
     outputs: tuple[Operand, ...] = ()
     dropped: tuple[int, ...] = ()
     unless: bool = False
+    native: tuple[int, int] = (0, 0)
 
 
 @dataclass(eq=False, repr=False, match_args=False)

@@ -121,6 +121,10 @@ class StepSpecs(Placement):
             made.dropped = tuple(self.dropped.get(new, ()))
             made.unless = step.node.op.step == "unless" and self.aval(step.inputs[0]).shape == ()
             made.cost = 40.0 if made.unless else made.cost
+            native = step.native if isinstance(step, HostStep) else None
+            if native and all(self.static(number) for number in (*step.inputs, *step.outputs)):
+                avals = [self.aval(number) for number in step.inputs]
+                made.native = native(tuple([(np.dtype(aval.dtype.as_numpy_dtype), aval.shape) for aval in avals]))
             return made
         if isinstance(step, ListStep):
             return self._list(new, step, common)

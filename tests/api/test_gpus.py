@@ -9,12 +9,10 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 import fastgraph as fg
 from fastgraph.core import devices, gpus
-from fastgraph.replication import exchange
 
 PROGRAM = """
 import sys, warnings
@@ -136,42 +134,3 @@ def test_a_driver_without_gpus_has_none(driver: Any) -> None:
     driver.cuInit = lambda flags: 100
     assert fg.config.list_physical_devices("GPU") == [] == fg.config.list_logical_devices("GPU")
     assert not fg.test.is_gpu_available() and fg.test.gpu_device_name() == ""
-
-
-class OnDevice:
-    """An array that lies on a GPU, as far as sums ask."""
-
-    def __init__(self, values: list[float]) -> None:
-        self.there = np.float32(values)
-
-    def copy_to_host(self) -> np.ndarray:
-        return self.there.copy()
-
-    def copy_to_device(self, array: np.ndarray) -> None:
-        self.there[...] = array
-
-
-class Three:
-    """A communicator of three processes that have the same."""
-
-    size, rank = 3, 0
-
-    def Iallreduce(self, own: np.ndarray, total: np.ndarray) -> Any:
-        turns = iter((False, True))
-
-        def test() -> bool:
-            if done := next(turns):
-                total[...] = own * 3
-            return done
-
-        return SimpleNamespace(Test=test)
-
-
-def test_sums_begin_by_where_they_lie(monkeypatch: pytest.MonkeyPatch) -> None:
-    own, total = OnDevice([1.0, 2.0]), OnDevice([0.0, 0.0])
-    request = exchange.begin(Three(), own, total)
-    assert not request.Test() and total.there.tolist() == [0.0, 0.0]
-    assert request.Test() and total.there.tolist() == [3.0, 6.0]
-    monkeypatch.setitem(exchange.KINDS, "GPU", lambda comm, own, total: "the network's")
-    assert exchange.begin(Three(), own, total) == "the network's"
-    assert exchange.begin(Three(), own.there, total.there).Test() is False

@@ -90,7 +90,7 @@ def command(kind: str, folder: Path, size: int = 2, before: Sequence[str] = ()) 
 def environment() -> dict[str, str]:
     """Return the variables of the program."""
     path = os.pathsep.join(filter(None, [str(PROGRAM.parents[2]), os.environ.get("PYTHONPATH", "")]))
-    return {**os.environ, "PYTHONPATH": path, "FASTGRAPH_TIER": "first", "PYTHONFAULTHANDLER": "1"}
+    return {"FASTGRAPH_TIER": "first", **os.environ, "PYTHONPATH": path, "PYTHONFAULTHANDLER": "1"}
 
 
 def start(kind: str, folder: Path, *, staying: bool = False, size: int = 2) -> subprocess.Popen[str]:
@@ -147,9 +147,15 @@ def test_one_two_and_four_processes_have_the_same_losses(whole: list[str], tmp_p
 
 
 @needs_mpi
-@pytest.mark.parametrize("kind", ["shape", "order", "hang"])  # the others: process_kills, and `make soak`
-def test_the_others_say_which_process_it_is_and_why(kind: str, tmp_path: Path) -> None:
-    found = run(kind, tmp_path)
+@pytest.mark.parametrize(  # the others: process_kills, and `make soak`
+    ("kind", "tier"),
+    [("shape", "first"), ("order", "first"), ("hang", "first"), ("hang", "last"), ("reduction", "last")],
+)
+def test_the_others_say_which_process_it_is_and_why(
+    kind: str, tier: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FASTGRAPH_TIER", tier)  # of the last one sums are steps in C
+    found = run(kind, tmp_path, staying=kind in KILLED)
     assert found.returncode != 0 and re.search(SAYS[kind], found.stderr), found.stderr
 
 

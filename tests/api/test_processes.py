@@ -103,6 +103,70 @@ def test_values_of_processes_are_brought_together() -> None:
     assert found.returncode == 0 and found.stdout.count("done") == 2, found.stderr
 
 
+NATIVE = """
+import os, signal, threading, time, numpy as np, fastgraph as tf
+from fastgraph.distribute.experimental import CommunicationOptions
+from fastgraph.profiling import recording
+from fastgraph.replication import collectives
+short = CommunicationOptions(compression="bfloat16")
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+rank, link = strategy.cluster_resolver.task_id, collectives.link(None)
+@tf.function
+def step(x, large):
+    def run(x, large):
+        context = tf.distribute.get_replica_context()
+        whole, half = context.all_reduce("SUM", [x * 2.0, tf.cast(x, tf.float16)])
+        again = context.all_reduce("SUM", whole + 1.0, short)
+        return whole, half, again, context.all_reduce("SUM", large)
+    return strategy.run(run, (x, large))
+def called(n):
+    x, large = np.arange(n, dtype="float32") + rank, np.arange(1 << 19) + rank
+    results = [strategy.experimental_local_results(each)[0].numpy() for each in step(tf.constant(x), tf.constant(large))]
+    sums = 2.0 * np.arange(n) + 1.0
+    for result, right in zip(results, (2 * sums, sums, 2 * (2 * sums + 1.0), 2 * np.arange(1 << 19) + 1)):
+        np.testing.assert_array_equal(result, right)
+    return results
+called(5), called(7)  # compared by Python
+concrete = step.get_concrete_function(tf.TensorSpec([5], tf.float32), tf.TensorSpec([1 << 19], tf.int64))
+text = concrete.explain()
+assert text.count(" native") == text.count("in C, on the calling thread") == 6, text
+assert concrete.executable.host_steps == 0
+started, ended = collectives.Link.start, collectives.Link.end
+del collectives.Link.start, collectives.Link.end  # Python's way
+before = link.journal.begun
+for _ in range(300):
+    results = called(5)
+with recording.record() as found:
+    called(5)
+kinds = [event.kind for event in found.events if event.name == "communicate"]
+assert kinds == ["native"] * 6, kinds
+assert link.journal.begun == before + 3 * 301
+if rank == 0:  # the other one is late: a wait in C ends with Ctrl-C
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    began = time.monotonic()
+    try:
+        called(5)
+    except KeyboardInterrupt:
+        assert time.monotonic() - began < 1.9, time.monotonic() - began
+    else:
+        raise AssertionError("not interrupted")
+else:
+    time.sleep(2.0)
+    collectives.Link.start, collectives.Link.end = started, ended
+    own = np.arange(5, dtype="float32") + rank
+    link.end(link.start([2.0 * own, own]))  # what the other one has begun
+collectives.Link.start, collectives.Link.end = started, ended
+assert strategy.reduce("SUM", tf.constant(rank + 1.0), None) == 3.0
+print("done")
+"""
+
+
+@needs_mpi
+def test_plans_add_up_without_python() -> None:
+    found = started(["-c", NATIVE], FASTGRAPH_TIER="last")
+    assert found.returncode == 0 and found.stdout.count("done") == 2, found.stderr
+
+
 @needs_mpi
 @pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.slow

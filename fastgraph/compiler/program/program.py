@@ -101,6 +101,11 @@ class HostStep(Step):
 
     node: Node
 
+    @property
+    def native(self) -> Any:
+        """A giver of a function in C for it, by dtypes and shapes of operands, or None."""
+        return getattr(getattr(self.node.attrs.get("key"), "object", None), "__fg_native__", None)
+
 
 @dataclass(eq=False, repr=False, match_args=False)
 class DynamicStep(Step):
