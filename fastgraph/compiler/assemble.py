@@ -6,6 +6,7 @@ Rule: a Program depends on the graph and its witness shapes only; it contains no
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeGuard, cast
 
@@ -13,7 +14,14 @@ from fastgraph.compiler.cpu.column_reductions import apply as down_columns
 from fastgraph.compiler.cpu.emit import Emitted, emit
 from fastgraph.compiler.cpu.op_renderer import FLOATS
 from fastgraph.compiler.half_precision import is_by_pairs
-from fastgraph.compiler.library import bias_gradient, convolution, data_dependent_shapes, loop_kernels, scalar_loops
+from fastgraph.compiler.library import (
+    bias_gradient,
+    convolution,
+    data_dependent_shapes,
+    loop_kernels,
+    scalar_loops,
+    scatter_operands,
+)
 from fastgraph.compiler.library.register_blocks import Geometry
 from fastgraph.compiler.library.sequential_ops import KINDS, ordered
 from fastgraph.compiler.nest.canonicalize import FlatNest, arrange
@@ -175,10 +183,16 @@ class Assembler:
         for place, unit in enumerate(order):
             steps += self.kernels(unit, place) if isinstance(unit, Cluster) else self.steps(unit)
             made[unit] = len(steps) - 1
+        if "fuse" in flags.get("passes"):
+            outputs = self.numbers(self.graph.outputs)
+            longer = scatter_operands.joined(steps, outputs, lambda n: self.avals[self.values[n]].size or 0)
+            left = [k for k in range(len(steps)) if k + 1 not in longer]
+            made = {unit: bisect_left(left, k) for unit, k in made.items()}
+            steps = [longer.get(k, steps[k]) for k in left]
         # Only steps have effects, and each of those is one step: several kernels of a cluster follow by their data.
         after: list[tuple[int, ...]] = [()] * len(steps)
         for unit in order:
-            after[made[unit]] = tuple(sorted({made[u] for u in self.effects_before(unit) if u in made}))
+            after[made[unit]] = tuple(sorted({made[u] for u in self.effects_before(unit) if u in made} - {made[unit]}))
         if flags.get("verify"):
             for step in steps:
                 if isinstance(step, KernelStep) and (found := leaked(step.kernel.source, self.avals)):
