@@ -21,6 +21,7 @@ from fastgraph.compiler.library import (
     loop_kernels,
     scalar_loops,
     scatter_operands,
+    segment_parts,
 )
 from fastgraph.compiler.library.register_blocks import Geometry
 from fastgraph.compiler.library.sequential_ops import KINDS, ordered
@@ -302,6 +303,10 @@ class Assembler:
         if self.is_bias_gradient(node):
             shape = cast("tuple[int, ...]", self.avals[node.inputs[0]].shape)
             return convolution.column_sum(node, shape, self.number.__getitem__, self.scratch)
+        if node not in self.refused and node not in self.opaque and not self.is_dynamic(node):
+            parts = segment_parts.steps(node, self.number, self.avals, self.scratch)
+            if parts is not None:
+                return parts
         return self.counted(node) or [self.step(node)]
 
     def counted(self, node: Node) -> list[Step] | None:
