@@ -23,6 +23,7 @@ from fastgraph.compiler.library import (
     scatter_operands,
     segment_parts,
 )
+from fastgraph.compiler.library.kernel_source import Ordered
 from fastgraph.compiler.library.register_blocks import Geometry
 from fastgraph.compiler.library.sequential_ops import KINDS, ordered
 from fastgraph.compiler.nest.canonicalize import FlatNest, arrange
@@ -304,9 +305,9 @@ class Assembler:
             shape = cast("tuple[int, ...]", self.avals[node.inputs[0]].shape)
             return convolution.column_sum(node, shape, self.number.__getitem__, self.scratch)
         if node not in self.refused and node not in self.opaque and not self.is_dynamic(node):
-            parts = segment_parts.steps(node, self.number, self.avals, self.scratch)
+            parts = segment_parts.in_parts(node, self.number, self.avals, self.scratch)
             if parts is not None:
-                return parts
+                return [self.ordered_step(node, made, inputs, (out,)) for made, inputs, out in parts]
         return self.counted(node) or [self.step(node)]
 
     def counted(self, node: Node) -> list[Step] | None:
@@ -349,15 +350,15 @@ class Assembler:
     def in_order(self, node: Node) -> Step | None:
         """The step of a node whose kernel goes through its input in order."""
         made = ordered(node, self.number, self.avals)
-        if made is None:
-            return None
+        return None if made is None else self.ordered_step(node, made, node.inputs, node.outputs)
+
+    def ordered_step(self, node: Node, made: Ordered, given: Sequence[Value], outputs: Sequence[Value]) -> KernelStep:
+        """The step of such a kernel, or of a part of it."""
         over = made.over
-        inputs = [
-            v for v in node.inputs if v in made.buffers or v is over or (made.fallible and self.avals[v].value is None)
-        ]
+        inputs = [v for v in given if v in made.buffers or v is over or (made.fallible and self.avals[v].value is None)]
         return KernelStep(
             inputs=self.numbers(inputs),
-            outputs=self.numbers(node.outputs),
+            outputs=self.numbers(outputs),
             nodes=(node,),
             kernel=made.spec,
             buffers=self.numbers(made.buffers),

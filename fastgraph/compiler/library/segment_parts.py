@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from fastgraph.compiler.cpu import op_renderer as render
 from fastgraph.compiler.library.kernel_source import Ordered, Shapes, Text
 from fastgraph.compiler.library.sequential_ops import COMBINE, identity_of
-from fastgraph.compiler.program.program import Fallible, KernelStep, Size
+from fastgraph.compiler.program.program import Size
 from fastgraph.core.base.shapes import Aval
 from fastgraph.graph.ir import Node, Value
 
@@ -20,17 +20,16 @@ PARTS = 8
 _MANY, _FOR_EACH = 1 << 15, 4
 
 
-def steps(
+def in_parts(
     node: Node, number: Mapping[Value, int], avals: Mapping[Value, Aval], scratch: Callable[[str, int], Value]
-) -> list[KernelStep] | None:
-    """The kernels of the parts and of what is made of them; None where one kernel does it all."""
+) -> list[tuple[Ordered, tuple[Value, ...], Value]] | None:
+    """The kernels of the parts and of what is made of them, and what they take and give; None where one is all."""
     kind, _, how = (node.op.step or "").partition(".")
-    data, out = node.inputs[0] if node.inputs else None, node.outputs[0]
-    rows = out.aval.shape[0] if out.aval.shape is not None and len(out.aval.shape) == 1 else None
-    if kind != "segment" or data is None or not rows or not out.aval.dtype.is_integer:
+    if kind != "segment":
         return None
-    ids, n = node.inputs[1], avals[data].size
-    if n is None or avals[ids].size != n or n < max(_MANY, _FOR_EACH * PARTS * rows):
+    (data, ids), out = node.inputs[:2], node.outputs[0]
+    n, (rows, *columns) = avals[data].size or 0, out.aval.shape or (None,)
+    if not rows or columns or not out.aval.dtype.is_integer or n < max(_MANY, _FOR_EACH * PARTS * rows):
         return None
     dtype, index, shapes = out.aval.dtype.name, ids.aval.dtype.name, Shapes(number, avals)
     partial = scratch(dtype, PARTS * rows)
@@ -62,23 +61,7 @@ for i in range(begin, end):
     buffers = {"x0": data, "x1": ids, "x2": partial}
     made = text.kernel(buffers, sizes, first, Size(PARTS), 1.2 / PARTS, (sizes["n"],), fallible=True)
     whole = last.kernel({"x0": partial, "x1": out}, few, second, few["rows"], 0.2 * PARTS)
-    needed = [v for v in node.inputs if avals[v].value is None]
-    return [_step(node, made, needed, partial, number), _step(node, whole, [partial], out, number)]
-
-
-def _step(node: Node, made: Ordered, inputs: list[Value], output: Value, number: Mapping[Value, int]) -> KernelStep:
-    return KernelStep(
-        inputs=tuple([number[v] for v in inputs]),
-        outputs=(number[output],),
-        nodes=(node,),
-        kernel=made.spec,
-        buffers=tuple([number[v] for v in made.buffers]),
-        sizes=made.sizes,
-        extent=made.extent,
-        cost=made.cost,
-        cost_dims=made.cost_dims,
-        fallible=(Fallible(node, "body"),) if made.fallible else (),
-    )
+    return [(made, node.inputs, partial), (whole, (partial,), out)]
 
 
 def _begin(text: Text, part: str) -> str:
