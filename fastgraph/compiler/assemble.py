@@ -6,6 +6,7 @@ Rule: a Program depends on the graph and its witness shapes only; it contains no
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeGuard, cast
 
@@ -13,7 +14,16 @@ from fastgraph.compiler.cpu.column_reductions import apply as down_columns
 from fastgraph.compiler.cpu.emit import Emitted, emit
 from fastgraph.compiler.cpu.op_renderer import FLOATS
 from fastgraph.compiler.half_precision import is_by_pairs
-from fastgraph.compiler.library import bias_gradient, convolution, data_dependent_shapes, loop_kernels, scalar_loops
+from fastgraph.compiler.library import (
+    bias_gradient,
+    convolution,
+    data_dependent_shapes,
+    loop_kernels,
+    scalar_loops,
+    scatter_operands,
+    segment_parts,
+)
+from fastgraph.compiler.library.kernel_source import Ordered
 from fastgraph.compiler.library.register_blocks import Geometry
 from fastgraph.compiler.library.sequential_ops import KINDS, ordered
 from fastgraph.compiler.nest.canonicalize import FlatNest, arrange
@@ -175,10 +185,16 @@ class Assembler:
         for place, unit in enumerate(order):
             steps += self.kernels(unit, place) if isinstance(unit, Cluster) else self.steps(unit)
             made[unit] = len(steps) - 1
+        if "fuse" in flags.get("passes"):
+            outputs = self.numbers(self.graph.outputs)
+            longer = scatter_operands.joined(steps, outputs, lambda n: self.avals[self.values[n]].size or 0)
+            left = [k for k in range(len(steps)) if k + 1 not in longer]
+            made = {unit: bisect_left(left, k) for unit, k in made.items()}
+            steps = [longer.get(k, steps[k]) for k in left]
         # Only steps have effects, and each of those is one step: several kernels of a cluster follow by their data.
         after: list[tuple[int, ...]] = [()] * len(steps)
         for unit in order:
-            after[made[unit]] = tuple(sorted({made[u] for u in self.effects_before(unit) if u in made}))
+            after[made[unit]] = tuple(sorted({made[u] for u in self.effects_before(unit) if u in made} - {made[unit]}))
         if flags.get("verify"):
             for step in steps:
                 if isinstance(step, KernelStep) and (found := leaked(step.kernel.source, self.avals)):
@@ -288,6 +304,10 @@ class Assembler:
         if self.is_bias_gradient(node):
             shape = cast("tuple[int, ...]", self.avals[node.inputs[0]].shape)
             return convolution.column_sum(node, shape, self.number.__getitem__, self.scratch)
+        if node not in self.refused and node not in self.opaque and not self.is_dynamic(node):
+            parts = segment_parts.in_parts(node, self.number, self.avals, self.scratch)
+            if parts is not None:
+                return [self.ordered_step(node, made, inputs, (out,)) for made, inputs, out in parts]
         return self.counted(node) or [self.step(node)]
 
     def counted(self, node: Node) -> list[Step] | None:
@@ -330,15 +350,15 @@ class Assembler:
     def in_order(self, node: Node) -> Step | None:
         """The step of a node whose kernel goes through its input in order."""
         made = ordered(node, self.number, self.avals)
-        if made is None:
-            return None
+        return None if made is None else self.ordered_step(node, made, node.inputs, node.outputs)
+
+    def ordered_step(self, node: Node, made: Ordered, given: Sequence[Value], outputs: Sequence[Value]) -> KernelStep:
+        """The step of such a kernel, or of a part of it."""
         over = made.over
-        inputs = [
-            v for v in node.inputs if v in made.buffers or v is over or (made.fallible and self.avals[v].value is None)
-        ]
+        inputs = [v for v in given if v in made.buffers or v is over or (made.fallible and self.avals[v].value is None)]
         return KernelStep(
             inputs=self.numbers(inputs),
-            outputs=self.numbers(node.outputs),
+            outputs=self.numbers(outputs),
             nodes=(node,),
             kernel=made.spec,
             buffers=self.numbers(made.buffers),

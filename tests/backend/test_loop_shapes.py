@@ -395,3 +395,18 @@ def test_a_maximum_and_a_sum_in_one_loop_are_vectors() -> None:
     text = compile_kernel(step.kernel, "0" * 40).llvm_ir
     for reduction in ("smax", "smin", "fadd"):
         assert f"@llvm.vector.reduce.{reduction}" in text
+
+
+def test_rows_of_six_elements_with_several_results_are_vectors() -> None:
+    """LLVM is to check as many places as the rows of several tensors have, written out."""
+    from fastgraph.compiler.cpu.object_code import compile_kernel
+
+    def softmaxes(x: fg.Tensor, y: fg.Tensor) -> list[fg.Tensor]:
+        p = fg.nn.softmax(x)
+        return [p, p * y, (1 - p) * y, fg.exp(p), p - y, fg.sqrt(p)]
+
+    function = fg.function(softmaxes)
+    graph = compile_graph(function.get_concrete_function(*[fg.ones([4000, 6])] * 2).graph.ir)
+    (step,) = assemble(graph, [value.aval.shape for value in graph.parameters]).steps
+    assert "for i1" not in step.kernel.source
+    assert "vector.body" in compile_kernel(step.kernel, "0" * 40).llvm_ir

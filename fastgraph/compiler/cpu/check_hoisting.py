@@ -14,7 +14,8 @@ from fastgraph.compiler.nest.scalar_ir import Scalar, walk
 if TYPE_CHECKING:
     from fastgraph.compiler.cpu.emit import Block, Emitter
 
-#: Nanoseconds of arithmetic behind the checks of one element from which on reading the indices twice pays.
+#: Nanoseconds of arithmetic behind the checks of one element from which on reading the indices twice pays, where what
+#: they name is read one by one.
 _WORTH = 0.2
 #: Terms that may fail, or read outside a buffer, themselves.
 _READING = frozenset({"check", "load", "read"})
@@ -26,7 +27,9 @@ def emit(emitter: Emitter, scalars: Sequence[Scalar], v: Scalar, header: str, in
     """Write the checks of the loop over `v`, of which `inner` is the body, before it; none where that does not pay."""
     own = [t for t in walk(scalars) if v in t.free]
     checks = [t for t in own if t.op == "check" and v in t.args[0].free]
-    if not checks or (v.args[0].witness or _FEW) < _FEW or _arithmetic(own) < _WORTH:
+    if not checks or (v.args[0].witness or _FEW) < _FEW:
+        return
+    if _arithmetic(own) < _WORTH and any(t.risky and t.op in ("load", "read") for t in own):
         return
     asked = walk([t for check in checks for t in (check.args[0], check.args[2])])
     if any(t.op == "reduce" for t in own) or any(t.risky and v in t.free and t.op in _READING for t in asked):

@@ -118,6 +118,11 @@ def compile_kernel(spec: KernelSpec, key: str, vectors: bool = True) -> Listing:
     return Listing(code, optimised, machine)
 
 
+#: LLVM makes vectors of a loop only where it checks no more than so many places before (16, if nobody says): each
+#: element of a short row that is written out is a place of its own, in each tensor.
+llvm.set_option("", "-vectorize-scev-check-threshold=128")
+
+
 @cache
 def _front_end() -> FrontEnd:
     return FrontEnd()

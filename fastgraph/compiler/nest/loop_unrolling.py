@@ -23,7 +23,7 @@ FEW = 64
 #: Operations that are written for one reduction or store at most: more take too long to compile.
 MOST_TERMS = 96
 #: Stores that a nest may have then: one of more is cut into several.
-MOST_STORES = 32
+MOST_STORES = 48
 _HALVES = ("float16", "bfloat16")
 
 
