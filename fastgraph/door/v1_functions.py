@@ -278,8 +278,9 @@ def sparse_placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | No
     return result
 
 
-def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, strict: bool = False, name: str | None = None,
-         fn1: Any = None, fn2: Any = None) -> Any:  # fmt: skip
+def cond(pred: TensorLike, true_fn: Callable[[], Any] | None = None, false_fn: Callable[[], Any] | None = None,
+         strict: bool = False, name: str | None = None, fn1: Callable[[], Any] | None = None,
+         fn2: Callable[[], Any] | None = None) -> Any:  # fmt: skip
     """Return what tf.cond gives; of an eager call that is not `strict` what is alone in a list without it."""
     for new, old, names in ((true_fn, fn1, "'true_fn' and 'fn1'"), (false_fn, fn2, "'false_fn' and 'fn2'")):
         if new is not None and old is not None:

@@ -11,6 +11,7 @@ from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_sets import ragged_cross, ragged_cross_hashed
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import float32, int32, int64
+from fastgraph.core.tensor import Tensor
 from fastgraph.graphdef.import_arrays import Make
 from fastgraph.graphdef.import_raw_ops import call_public
 from fastgraph.graphdef.import_values import fixed
@@ -18,7 +19,7 @@ from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import invalid
 
 
-def sparse_of(indices: Any, values: Any, dense_shape: Any) -> SparseTensor:
+def sparse_of(indices: Tensor, values: Tensor, dense_shape: Tensor) -> SparseTensor:
     """Return the SparseTensor of an operation's inputs. InvalidArgumentError for other than one value an index."""
     counts = [each.shape[0] if each.shape.rank else None for each in (indices, values)]
     if None not in counts and counts[0] != counts[1]:
