@@ -127,6 +127,8 @@ class TextFileInitializer(TableInitializer):
             raise ValueError("`filename` argument required for tf.lookup.TextFileInitializer")
         if vocab_size is not None and vocab_size <= 0:
             raise ValueError(f"`vocab_size` should be > 0, received: {vocab_size}")
+        if isinstance(filename, Tensor) and filename.dtype != string:
+            raise ValueError(f"`filename` must be a string, got {filename!r}")
         self._file, self._size, self._delimiter = filename, vocab_size, delimiter
         self._indices, self._offset = (key_index, value_index), value_index_offset
 

@@ -278,6 +278,21 @@ def sparse_placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | No
     return result
 
 
+def cond(pred: TensorLike, true_fn: Callable[[], Any] | None = None, false_fn: Callable[[], Any] | None = None,
+         strict: bool = False, name: str | None = None, fn1: Callable[[], Any] | None = None,
+         fn2: Callable[[], Any] | None = None) -> Any:  # fmt: skip
+    """Return what tf.cond gives; of an eager call that is not `strict` what is alone in a list without it."""
+    for new, old, names in ((true_fn, fn1, "'true_fn' and 'fn1'"), (false_fn, fn2, "'false_fn' and 'fn2'")):
+        if new is not None and old is not None:
+            raise TypeError(f"cond(): {names} may not be set simultaneously.")
+    found = tf.cond(pred, fn1 if true_fn is None else true_fn, fn2 if false_fn is None else false_fn, name)
+    return _alone(found) if tf.executing_eagerly() and not strict else found
+
+
+def _alone(found: Any) -> Any:
+    return found[0] if isinstance(found, list | tuple) and len(found) == 1 else found
+
+
 def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, shape_invariants: Any = None,
                parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False,
                name: str | None = None, maximum_iterations: TensorLike | None = None,
@@ -293,7 +308,7 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: An
         maximum_iterations=maximum_iterations,
         name=name,
     )
-    return found[0] if not return_same_structure and len(found) == 1 else found
+    return found if return_same_structure else _alone(found)
 
 
 def logging_set_verbosity(level: int | str) -> None:

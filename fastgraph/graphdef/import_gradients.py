@@ -14,6 +14,7 @@ from fastgraph.core.registry import public_function
 from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.graphdef.import_values import fixed
 from fastgraph.ops import convolutions, fractional_pooling, normalization, patches, poolings
+from fastgraph.ops.families import invalid, shape_text
 
 Make = Callable[[Any, list[Any], dict[str, Any]], Any]
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
@@ -100,7 +101,19 @@ def pool(function: Callable[..., Any], layout: str) -> Make:
 
 def _max_pool(forward: Make) -> Make:
     """x, y, dy -> dx."""
-    return lambda name, inputs, attrs: slopes_of(lambda x: forward(None, [x], attrs), inputs[:1], inputs[2])[0]
+
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        def pooled(x: Any) -> Any:
+            y = forward(None, [x], attrs)
+            for each, what in ((inputs[1], "orig_output"), (inputs[2], "grad")):
+                if not each.shape.is_compatible_with(y.shape):
+                    wanted, got = shape_text(y.shape), shape_text(each.shape)
+                    raise invalid(f"Expected {what} shape to be {wanted}, but got {got}")
+            return y
+
+        return slopes_of(pooled, inputs[:1], inputs[2])[0]
+
+    return make
 
 
 def _max_pool_twice(backward: Make) -> Make:

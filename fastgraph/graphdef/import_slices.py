@@ -14,7 +14,6 @@ from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.graphdef.import_values import fixed
 from fastgraph.ops.arguments import known_value
-from fastgraph.ops.families import invalid
 
 
 def sliced(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -43,8 +42,6 @@ def slice_update(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     dims = public_function("shape")(x)
     places = public_function("reshape")(public_function("range")(public_function("size")(x)), dims)
     chosen = places[_key(name, positions, attrs)]
-    if value.shape.rank and not chosen.shape.is_compatible_with(value.shape):
-        raise invalid(f"Assign of a value of shape {value.shape} to a slice of shape {chosen.shape}")
     reshape, update = public_function("reshape"), public_function("tensor_scatter_nd_update")
     value = public_function("broadcast_to")(value, public_function("shape")(chosen))
     changed = update(reshape(x, [-1]), reshape(chosen, [-1, 1]), reshape(value, [-1]))

@@ -10,12 +10,21 @@ from typing import Any
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_sets import ragged_cross, ragged_cross_hashed
 from fastgraph.composites.sparse_tensor import SparseTensor
-from fastgraph.core.base.dtype import float32, int32
+from fastgraph.core.base.dtype import float32, int32, int64
+from fastgraph.core.tensor import Tensor
 from fastgraph.graphdef.import_arrays import Make
 from fastgraph.graphdef.import_raw_ops import call_public
 from fastgraph.graphdef.import_values import fixed
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import invalid
+
+
+def sparse_of(indices: Tensor, values: Tensor, dense_shape: Tensor) -> SparseTensor:
+    """Return the SparseTensor of an operation's inputs. InvalidArgumentError for other than one value an index."""
+    counts = [each.shape[0] if each.shape.rank else None for each in (indices, values)]
+    if None not in counts and counts[0] != counts[1]:
+        raise invalid(f"Number of elements in indices ({counts[0]}) and values ({counts[1]}) do not match")
+    return SparseTensor(cast(indices, int64), values, cast(dense_shape, int64))
 
 
 def _parts(x: Any) -> list[Any]:
@@ -24,13 +33,13 @@ def _parts(x: Any) -> list[Any]:
 
 def _sparse_join(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     n = len(inputs) // 3
-    tensors = [SparseTensor(inputs[i], inputs[n + i], inputs[2 * n + i]) for i in range(n)]
+    tensors = [sparse_of(inputs[i], inputs[n + i], inputs[2 * n + i]) for i in range(n)]
     return _parts(call_public("sparse.concat", attrs["concat_dim"], tensors))
 
 
 def _sparse_split(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     axis = int(fixed(inputs[0], f"Node '{name}': the axis"))
-    found = call_public("sparse.split", SparseTensor(*inputs[1:]), attrs["num_split"], axis)
+    found = call_public("sparse.split", sparse_of(*inputs[1:]), attrs["num_split"], axis)
     return [part for parts in zip(*map(_parts, found), strict=True) for part in parts]
 
 
@@ -38,7 +47,7 @@ def _sparse_reduced(function: str, *, sparse: bool = True) -> Make:
     def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         axes = fixed(inputs[3], f"Node '{name}': the axes").tolist()
         keep = attrs.get("keep_dims", False)
-        found = call_public(function, SparseTensor(*inputs[:3]), axes, keep, output_is_sparse=sparse)
+        found = call_public(function, sparse_of(*inputs[:3]), axes, keep, output_is_sparse=sparse)
         return _parts(found) if sparse else found
 
     return make
@@ -59,8 +68,8 @@ def _set_operation(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     if how not in _SET_OPERATIONS:
         raise invalid(f"Invalid set_operation {how}.")
     n = len(inputs)
-    first = inputs[0] if n < 6 else SparseTensor(*inputs[:3])
-    second = inputs[1] if n == 2 else SparseTensor(*inputs[-3:])
+    first = inputs[0] if n < 6 else sparse_of(*inputs[:3])
+    second = inputs[1] if n == 2 else sparse_of(*inputs[-3:])
     said: dict[str, Any] = {"aminusb": how == "a-b"} if "-" in how else {}
     found = call_public(
         f"sets.{_SET_OPERATIONS[how]}", first, second, validate_indices=attrs.get("validate_indices", True), **said
@@ -113,7 +122,7 @@ def _counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     """Return how often each number is there, of the rows of a sparse or ragged tensor."""
     *given, size, weights = inputs
     x: Any
-    x = SparseTensor(*given) if len(given) == 3 else RaggedTensor.from_row_splits(given[1], given[0], validate=False)
+    x = sparse_of(*given) if len(given) == 3 else RaggedTensor.from_row_splits(given[1], given[0], validate=False)
     binary, held = attrs.get("binary_output", False), None
     if weights.shape.num_elements() != 0 and not binary:  # whether a number is there has no weight
         held = x.with_values(call_public("reshape", weights, [-1]))
@@ -142,7 +151,7 @@ def _row_counts(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     *given, weights = inputs
     x: Any
     if len(given) == 3:
-        x = SparseTensor(*given)
+        x = sparse_of(*given)
     else:
         x = RaggedTensor.from_row_splits(given[1], given[0], validate=False)
     held = None if weights.shape.num_elements() == 0 else x.with_values(weights)
@@ -157,7 +166,7 @@ def _ragged_cross(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     sparse, dense = rest[: 3 * n_sparse], rest[3 * n_sparse :]
     columns = {
         "R": iter([RaggedTensor.from_row_splits(*pair) for pair in zip(ragged[:n_ragged], ragged[n_ragged:])]),
-        "S": iter([SparseTensor(*sparse[i::n_sparse]) for i in range(n_sparse)]),
+        "S": iter([sparse_of(*sparse[i::n_sparse]) for i in range(n_sparse)]),
         "D": iter(dense),
     }
     chosen: list[Any] = [next(columns[kind]) for kind in attrs["input_order"]]

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastgraph.composites import ragged_functions, ragged_strings, sparse_math, sparse_ops
+from fastgraph.composites import ragged_functions, sparse_math, sparse_ops
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.registry import public_function
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_arrays import Make, public
+from fastgraph.graphdef.import_sparse import sparse_of
 from fastgraph.graphdef.import_values import fixed_text
 from fastgraph.ops.arguments import known_value
 from fastgraph.ops.elementwise import cast
+from fastgraph.ops.families import invalid
+from fastgraph.ops.string_patterns import ngrams_p
 
 
 def _replace(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -44,13 +47,16 @@ def _strong(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 def _ngrams(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     """Values and splits of rows -> the ngrams and their splits."""
     values, splits = inputs
-    width = attrs.get("pad_width", 0)
-    pads = (attrs.get("left_pad", ""), attrs.get("right_pad", "")) if width else None
-    found = ragged_strings.ngrams(
-        RaggedTensor.from_row_splits(values, splits, validate=False), tuple(attrs["ngram_widths"]),
-        attrs.get("separator", ""), pads, width if width > 0 else None, attrs.get("preserve_short_sequences", False),
-    )  # fmt: skip
-    return found.values, cast(found.row_splits, splits.dtype)
+    width, widths, short = attrs["pad_width"], tuple(attrs["ngram_widths"]), attrs["preserve_short_sequences"]
+    if min(widths, default=1) < 1:
+        raise invalid("ngram_widths must contain positive values", "StringNGrams")
+    if short and not widths and width < 0:
+        when = "when preserve_short_sequences is True and ngram_widths are not provided"
+        raise invalid(f"Pad width should be >= 0 {when}, got {width}", "StringNGrams")
+    if width >= 0:
+        widths = widths or (2**30,)  # wider than any row, which is kept whole
+    ends = tuple([attrs[key].encode() for key in ("left_pad", "right_pad")])
+    return ngrams_p(values, splits, widths=widths, separator=attrs["separator"], ends=ends, pads=width, short=short)
 
 
 def _nested(values: Any, splits: list[Any]) -> Any:
@@ -116,18 +122,14 @@ def _to_dense(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return tensors(public_function("fill")(shape, default), indices, values, name=name)
 
 
-def _sparse(inputs: list[Any]) -> SparseTensor:
-    return SparseTensor(cast(inputs[0], dtypes.int64), inputs[1], cast(inputs[2], dtypes.int64))
-
-
 def _reordered(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    found = sparse_ops.reorder(_sparse(inputs))
+    found = sparse_ops.reorder(sparse_of(*inputs[:3]))
     return found.indices, found.values
 
 
 def _sparse_product(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     said = {key: attrs.get(key, False) for key in ("adjoint_a", "adjoint_b")}
-    return sparse_math.sparse_dense_matmul(_sparse(inputs), inputs[3], **said, name=name)
+    return sparse_math.sparse_dense_matmul(sparse_of(*inputs[:3]), inputs[3], **said, name=name)
 
 
 def _sparse_dense(op: str) -> Make:
@@ -143,7 +145,7 @@ def _sparse_dense(op: str) -> Make:
 
 def _filled_rows(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     """The entries with one more in each row that has none; which rows those are, and where each entry went."""
-    found, empty = sparse_ops.fill_empty_rows(_sparse(inputs), inputs[3])
+    found, empty = sparse_ops.fill_empty_rows(sparse_of(*inputs[:3]), inputs[3])
     rows = inputs[0][:, 0]
     put_in = public_function("cumsum")(public_function("cast")(empty, dtypes.int64))
     order = public_function("argsort")(rows, stable=True)

@@ -18,7 +18,7 @@ import numpy as np
 
 from fastgraph.api.namespaces import resolve
 from fastgraph.composites.sparse_tensor import SparseTensor
-from fastgraph.core.base.dtype import DType, as_dtype, int64
+from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.name_tables import lines_of
 from fastgraph.core.base.shapes import Aval, TensorShape
 from fastgraph.core.conversion import convert_to_tensor
@@ -27,6 +27,7 @@ from fastgraph.core.tensor import EagerTensor, Tensor
 from fastgraph.errors import NotBuiltError
 from fastgraph.graphdef.import_ops import COMPOSITES, VARIANTS
 from fastgraph.graphdef.import_resources import RESOURCES
+from fastgraph.graphdef.import_sparse import sparse_of
 from fastgraph.graphdef.op_table import (
     Argument,
     Dims,
@@ -37,7 +38,6 @@ from fastgraph.graphdef.op_table import (
     rows_for,
     signatures,
 )
-from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import bind_named, operation_made
 from fastgraph.state.resource_handles import ResourceHandle
 
@@ -285,7 +285,7 @@ def _with_sparse(signature: Signature, inputs: list[Any]) -> list[Any]:
     found, rest = [], list(inputs)
     for argument in signature.inputs:
         if argument.name.endswith("indices"):
-            found.append(SparseTensor(cast(rest[0], int64), rest[1], cast(rest[2], int64)))
+            found.append(sparse_of(*rest[:3]))
             del rest[:3]
         elif not argument.name.endswith(("values", "shape")):
             found.append(rest.pop(0))

@@ -15,16 +15,21 @@ from fastgraph.ops.arguments import named
 from fastgraph.ops.families import Array, elementwise, public
 
 
+def _steps(x: Array) -> Array:
+    """The integers that quantised numbers are stored as; other arrays as they are."""
+    return x if x.dtype.names is None else x[x.dtype.names[0]]
+
+
 @elementwise(expr="x == y", dtypes="any", out="bool")
 def equal_p(x: Array, y: Array) -> Any:
     """True where x == y. t[*s], t[*s] -> bool[*s], broadcasting."""
-    return np.equal(x, y)
+    return np.equal(_steps(x), _steps(y))
 
 
 @elementwise(expr="x != y", dtypes="any", out="bool")
 def not_equal_p(x: Array, y: Array) -> Any:
     """True where x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting."""
-    return np.not_equal(x, y)
+    return np.not_equal(_steps(x), _steps(y))
 
 
 @elementwise("less", "math.less", expr="x < y", dtypes="ordered", out="bool")

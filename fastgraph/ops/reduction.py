@@ -458,5 +458,5 @@ def normalize(
     Source: tf.linalg.normalize.
     """
     x = as_tensor(tensor)
-    length = norm(x, ord, axis, True)
+    length = cast(norm(x, ord, axis, True), x.dtype)  # some norms of complex numbers are real
     return x / length, length

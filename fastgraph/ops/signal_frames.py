@@ -202,6 +202,7 @@ def frame(
     n = extents_of(x)[at]
     if pad_end:
         pad_value = tensor_of(pad_value, x.dtype)
+        pad_value.shape.assert_has_rank(0)
         count = -(-n // step)
         # Zeros for the rest of the last frame; more do no harm. Their number does not depend on the signal's length.
         missing = _most(length + step * (count - 1) - n, 0) if isinstance(n, int) else length

@@ -43,8 +43,9 @@ def sobol_sample(
         raise invalid(f"dim must be at most {_MOST_DIMENSIONS}")
     if count < 1 or first < 0:
         raise invalid(f"num_results must be at least one and skip not negative, got {count} and {first}")
-    if first + count >= 2**32:
-        raise invalid(f"skip and num_results must stay below 2**32, got {first} and {count}")
+    for number, what in ((count * dims, "num_results*dim"), (count + first, "num_results+skip")):
+        if number >= 2**31 - 1:
+            raise invalid(f"{what} must be less than {2**31 - 1}")
     qmc = library("scipy.stats.qmc")
 
     try:

@@ -253,10 +253,12 @@ def unique_slices_p(x: Array, *, axis: int, out_idx: DType) -> Any:
     """The different slices along an axis in order of appearance, where each is among them, and how many there are."""
     rows = np.moveaxis(x, axis, 0)
     flat = np.ascontiguousarray(rows).reshape(len(rows), math.prod(rows.shape[1:]))
-    if flat.dtype.kind == "f":
+    if flat.dtype.kind in "fc":
         flat = flat + np.zeros((), flat.dtype)  # -0.0 is 0.0
-    table: dict[bytes, int] = {}
-    keys = [repr(row.tolist()).encode() if x.dtype == object else row.tobytes() for row in flat]
+    table: dict[Any, int] = {}
+    keys: list[Any] = [repr(row.tolist()).encode() if x.dtype == object else row.tobytes() for row in flat]
+    for i in np.flatnonzero(np.not_equal(flat, flat).any(1)):
+        keys[i] = int(i)  # NaN equals nothing
     where = np.array([table.setdefault(key, len(table)) for key in keys], np.int64)
     first = np.array([keys.index(key) for key in table], np.int64)
     kind = out_idx.numpy_dtype

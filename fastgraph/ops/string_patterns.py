@@ -319,9 +319,18 @@ def ngrams_p(
     short: bool,
 ) -> Any:  # fmt: skip
     """Neighbours of each row joined, windows of the first width first. string[n], i[r + 1] -> string[m], i[r + 1]."""
+    if splits[:1].any():
+        raise invalid(f"First split value must be 0, got {splits[0]}")
     if not data.size:  # of no string at all there are none, whatever rows are padded with
         return data, np.zeros_like(splits)
     at = np.ascontiguousarray(splits, np.int64)
+    for i in np.flatnonzero((at[1:] < at[:-1]) | (at[1:] > data.size))[:1]:
+        raise invalid(f"Invalid split value {at[i + 1]}, must be in [{at[i]}, {data.size}]")
+    if at.size and at[-1] != data.size:
+        raise invalid(f"Last split value must be data size. Expected {data.size}, got {at[-1]}")
+    pad = min(max(widths, default=1) - 1, pads) if pads >= 0 else 0
+    if data.size + 2 * pad >= 2**31:
+        raise invalid(f"Pad width could lead to integer overflow, got pad_width = {pad}")
     parts, ends_at = array_kernels.windows(data, at, widths, separator.encode(), *ends, pads, short)
     values = np.empty(len(parts), object)
     values[:] = parts

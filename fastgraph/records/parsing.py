@@ -6,6 +6,7 @@ Source: tf.io.parse_example.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -141,7 +142,7 @@ def _default(key: str, feature: Any, dtype: DType, dims: list[int | None], seque
         return from_array(np.array(b"" if dtype == string else 0, dtype.as_numpy_dtype), dtype)
     if given is None:
         return from_array(np.zeros(0, dtype.as_numpy_dtype), dtype)
-    value = convert_to_tensor(given, dtype, name=f"key_{key}")
+    value = convert_to_tensor(given, dtype, name=re.sub(r"[^A-Za-z0-9_./-]", "_", f"key_{key}"))
     return reshape(value, [] if sequence else [size or 0 for size in dims])
 
 

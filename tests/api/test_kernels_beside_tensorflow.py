@@ -103,3 +103,141 @@ def test_what_does_not_fit_is_named(call, error, text):
 def test_numpys_methods_are_named_with_the_way_to_have_them():
     with pytest.raises(AttributeError, match="experimental_enable_numpy_behavior"):
         tf.constant([1.0]).T
+
+
+# ---- raw operations
+
+
+def test_a_slice_is_written_over_by_what_broadcasts():
+    with tf.GradientTape() as tape:
+        x, value = tf.constant(np.arange(6.0)), tf.constant([1.0], tf.float64)
+        tape.watch([x, value])
+        y = tf.raw_ops.TensorStridedSliceUpdate(input=x, begin=[0], end=[4], strides=[1], value=value)
+        z = tf.reduce_sum(y * y)
+    assert y.numpy().tolist() == [1, 1, 1, 1, 4, 5]
+    of_x, of_value = tape.gradient(z, [x, value])
+    assert of_x.numpy().tolist() == [0, 0, 0, 0, 8, 10] and of_value.numpy().tolist() == [8]
+
+
+def test_slices_with_nan_are_all_different():
+    for dtype in ("float32", "float16"):
+        x = tf.constant([0.0, 1.0, np.nan, -0.0, np.nan], dtype)
+        found = tf.raw_ops.UniqueWithCountsV2(x=x, axis=np.array([], np.int32))
+        assert found.idx.numpy().tolist() == [0, 1, 2, 0, 3] and found.count.numpy().tolist() == [2, 1, 1, 1]
+    assert tf.raw_ops.UniqueV2(x=[[0.0, np.nan], [0.0, np.nan]], axis=[0]).idx.numpy().tolist() == [0, 1]
+
+
+def test_quantised_numbers_are_equal_by_their_steps():
+    for dtype in (tf.qint8, tf.quint8, tf.qint16, tf.quint16, tf.qint32):
+        x, y = tf.cast(tf.constant([1, 2]), dtype), tf.cast(tf.constant([1, 3]), dtype)
+        assert tf.equal(x, y).numpy().tolist() == [True, False]
+        assert tf.function(tf.not_equal)(x, y).numpy().tolist() == [False, True]
+
+
+def test_gradients_of_fractional_poolings():
+    bounds = {"row_pooling_sequence": [0, 2, 4], "col_pooling_sequence": [0, 2, 4]}
+    dy = tf.constant([[[[1.0], [2.0]], [[3.0], [4.0]]]])
+    x, y = tf.reshape(tf.range(16.0), [1, 4, 4, 1]), tf.constant([[[[5.0], [7.0]], [[13.0], [15.0]]]])
+    dx = tf.raw_ops.FractionalMaxPoolGrad(orig_input=x, orig_output=y, out_backprop=dy, **bounds)
+    assert dx[0, :, :, 0].numpy().tolist() == [[0, 0, 0, 0], [0, 1, 0, 2], [0, 0, 0, 0], [0, 3, 0, 4]]
+    dx = tf.raw_ops.FractionalAvgPoolGrad(orig_input_tensor_shape=[1, 4, 4, 1], out_backprop=dy, **bounds)
+    rows = [[0.25, 0.25, 0.5, 0.5]] * 2 + [[0.75, 0.75, 1, 1]] * 2
+    assert dx[0, :, :, 0].numpy().tolist() == rows
+
+
+def test_rows_without_widths_are_one_ngram():
+    given = {"data": ["1", "2", "3"], "separator": "-", "left_pad": "<", "right_pad": ">", "ngram_widths": []}
+
+    def found(pad_width, preserve):
+        ngrams = tf.raw_ops.StringNGrams(
+            data_splits=[0, 1, 3], pad_width=pad_width, preserve_short_sequences=preserve, **given
+        )
+        return list(ngrams[0].numpy())
+
+    assert found(0, True) == [b"1", b"2-3"] and found(2, True) == [b"<-<-1->->", b"<-<-2-3->->"]
+    assert found(0, False) == []
+
+
+def _ngrams(splits, **given):
+    said = {"separator": "", "left_pad": "", "right_pad": "", "pad_width": 0, "preserve_short_sequences": True}
+    return tf.raw_ops.StringNGrams(data=["a", "b"], data_splits=splits, **{**said, "ngram_widths": [1], **given})
+
+
+def _max_pool_grad(y, dy):
+    x, places = tf.ones([1, 2, 2, 2, 1]), [1, 2, 2, 2, 1]
+    return tf.raw_ops.MaxPool3DGrad(
+        orig_input=x, orig_output=tf.ones(y), grad=tf.ones(dy), ksize=places, strides=places, padding="VALID"
+    )
+
+
+_UNLIKE = r"Number of elements in indices \(1\) and values \(2\) do not match"
+_PARTS = {"weights": np.zeros(0, np.int32), "minlength": -1, "maxlength": -1, "binary_output": False}
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: _ngrams([1, 2]), "First split value must be 0, got 1"),
+        (lambda: _ngrams([0, 5]), r"Invalid split value 5, must be in \[0, 2\]"),
+        (lambda: _ngrams([0, 1]), "Last split value must be data size. Expected 2, got 1"),
+        (lambda: _ngrams([0, 2], ngram_widths=[0]), "ngram_widths must contain positive values"),
+        (lambda: _ngrams([0, 2], ngram_widths=[], pad_width=-5), "Pad width should be >= 0 when"),
+        (lambda: _ngrams([0, 2], ngram_widths=[2**30], pad_width=2**30), "Pad width could lead to integer overflow"),
+        (lambda: tf.raw_ops.SobolSample(dim=2560, num_results=16384000, skip=0), r"num_results\*dim must be less"),
+        (lambda: tf.math.sobol_sample(2, 3, 2**31 - 2), r"num_results\+skip must be less than 2147483647"),
+        (lambda: _max_pool_grad([1, 2, 2, 2, 1], [1, 1, 1, 1, 1]), r"Expected orig_output shape to be \[1,1,1,1,1\]"),
+        (lambda: _max_pool_grad([1, 1, 1, 1, 1], [1, 2, 1, 1, 1]), r"Expected grad shape to be \[1,1,1,1,1\]"),
+        (
+            lambda: tf.raw_ops.SparseReorder(input_indices=[[0, 0]], input_values=[1.0, 2.0], input_shape=[2, 3]),
+            _UNLIKE,
+        ),
+        (
+            lambda: tf.raw_ops.SparseSlice(
+                indices=[[0, 0]], values=[1.0, 2.0], shape=[2, 3], start=[0, 0], size=[1, 1]
+            ),
+            _UNLIKE,
+        ),
+        (
+            lambda: tf.raw_ops.SparseCountSparseOutput(indices=[[0]], values=[1, 2], dense_shape=[3], **_PARTS),
+            _UNLIKE,
+        ),
+    ],
+)  # fmt: skip
+def test_raw_operations_refuse_what_does_not_fit(call, words):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+        call()
+
+
+# ---- public functions
+
+
+def test_complex_matrices_over_a_real_norm():
+    x = tf.constant([[1 + 1j, 2], [3, 4j]], tf.complex128)
+    found, norm = tf.linalg.normalize(x, ord=1, axis=(-2, -1))
+    assert norm.dtype == tf.complex128 and norm.numpy().tolist() == [[6]]
+    np.testing.assert_allclose(found.numpy() * 6, x.numpy())
+
+
+def test_features_of_any_name_have_defaults_in_functions():
+    features = {"a:b c": tf.io.FixedLenFeature([], tf.int64, default_value=3)}
+    text = tf.constant(tf.train.Example().SerializeToString())
+    assert int(tf.function(lambda x: tf.io.parse_single_example(x, features)["a:b c"])(text)) == 3
+
+
+def test_values_of_frames_and_names_of_files_are_checked():
+    with pytest.raises(ValueError, match="must have rank 0"):
+        tf.signal.frame([1], 1, 1, pad_end=True, pad_value=[1])
+    line, number = tf.lookup.TextFileIndex.WHOLE_LINE, tf.lookup.TextFileIndex.LINE_NUMBER
+    with pytest.raises(ValueError, match="string"):
+        tf.lookup.TextFileInitializer(tf.constant(1), tf.string, line, tf.int64, number)
+
+
+def test_cond_of_tensorflow_1_takes_what_is_alone_out_of_its_list():
+    def branches():
+        return tf.constant(True), lambda: [tf.constant(10)], lambda: [tf.constant(20)]
+
+    cond = tf.compat.v1.cond
+    assert int(cond(*branches())) == 10 and isinstance(cond(*branches(), strict=True), list)
+    assert isinstance(tf.function(lambda: cond(*branches()))(), list)
+    with pytest.raises(TypeError, match="simultaneously"):
+        cond(*branches(), fn1=lambda: 1)
