@@ -292,6 +292,21 @@ def dropped(tf: Any) -> Any:
     return found
 
 
+@program("a cell of one's own")
+def own_cell(tf: Any) -> Any:
+    class Doubled(tf.keras.layers.LSTMCell):  # type: ignore[misc]
+        def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
+            output, after = super().call(inputs, states, training=training)
+            return output * 2, after
+
+    found = []
+    for made in (tf.keras.layers.RNN(Doubled(3)), tf.keras.layers.RNN([Doubled(3), Doubled(2)])):
+        made(LINE)
+        weighted(made)
+        found += [made(LINE, training=True), tf.function(made)(LINE)]
+    return found
+
+
 @program("dropout for selu")
 def selu(tf: Any) -> Any:
     made = tf.keras.layers.AlphaDropout(0.3, seed=4)
@@ -377,6 +392,14 @@ def in_python(tf: Any) -> Any:
     weighted(model)
     model.compile("sgd", "mse", metrics=[made])
     return [found, made.result(), model.evaluate(SHARES, SHARES, batch_size=3, verbose=0)]
+
+
+@program("Nadam in fit")
+def nadam(tf: Any) -> Any:
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(3), tf.keras.layers.Dense(2)])
+    weighted(model)
+    model.compile(tf.keras.optimizers.Nadam(0.1), "mse")
+    return model.fit(SHARES, SHARES[:, :2], epochs=5, batch_size=3, shuffle=False, verbose=0).history["loss"]
 
 
 @program("averages of weights")

@@ -17,7 +17,7 @@ from fastgraph.composites.sparse_sets import cross_hashed
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import as_dtype, string
 from fastgraph.core.base.missing_methods import without
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras import backend
@@ -129,7 +129,7 @@ class Discretization(_Encoding):
                 summary = _compressed(both[:, np.argsort(both[0], kind="stable")], self.epsilon)
         self.bin_boundaries = _compressed(summary, 1.0 / self.num_bins)[0, :-1].tolist()
 
-    def call(self, inputs: Any) -> Tensor | Any:
+    def call(self, inputs: TensorLike) -> Tensor | Any:
         """Return the numbers of the ranges, or rows."""
         numbers = bucketize(convert_to_tensor(inputs), self.bin_boundaries)
         return encoded(numbers, self.output_mode, len(self.bin_boundaries) + 1, self._dtype)
@@ -152,13 +152,12 @@ def _compressed(summary: np.ndarray, epsilon: float) -> np.ndarray:
 class Hashing(_Encoding):
     """A number below `num_bins` for each integer or string, by its hash. i or string[*s] -> i64[*s], or rows.
 
-    mask_value: what is 0, and nothing else. salt: a number, or two, that make other hashes. Source:
-    tf.keras.layers.Hashing.
+    mask_value: what alone is 0. salt: a number, or two, for other hashes. Source: tf.keras.layers.Hashing.
     """
 
     def __init__(
-        self, num_bins: int, mask_value: Any = None, salt: Any = None, output_mode: str = "int", sparse: bool = False,
-        **kwargs: Any,
+        self, num_bins: int, mask_value: str | int | None = None, salt: int | Sequence[int] | None = None,
+        output_mode: str = "int", sparse: bool = False, **kwargs: Any,
     ) -> None:  # fmt: skip
         if num_bins is None or num_bins <= 0:
             raise ValueError(
@@ -167,7 +166,7 @@ class Hashing(_Encoding):
         super().__init__(locals())
         self.salt = [salt, salt] if isinstance(salt, int) else salt
 
-    def call(self, inputs: Any) -> Tensor | Any:
+    def call(self, inputs: TensorLike) -> Tensor | Any:
         """Return the numbers, or rows."""
         values: Any = convert_to_tensor(inputs)
         n = self.num_bins - int(self.mask_value is not None and self.num_bins > 1)
@@ -181,18 +180,16 @@ class Hashing(_Encoding):
 class HashedCrossing(_Encoding):
     """A number below `num_bins` for each combination of several categories, by its hash.
 
-    [i or string[b], or [b, 1], ...] -> i64 of this shape, or rows with `output_mode` "one_hot". Source:
-    tf.keras.layers.HashedCrossing.
+    [i or string[b], or [b, 1], ...] -> i64 of this shape, or rows ("one_hot"). Source: tf.keras.layers.HashedCrossing.
     """
 
     def __init__(self, num_bins: int, output_mode: str = "int", sparse: bool = False, **kwargs: Any) -> None:
         super().__init__(locals(), ("int", "one_hot"))
 
-    def call(self, inputs: Any) -> Tensor | Any:
+    def call(self, inputs: Sequence[TensorLike]) -> Tensor | Any:
         """Return the numbers, or rows."""
         if not isinstance(inputs, (list, tuple)) or len(inputs) < 2:
-            what = "at least two" if isinstance(inputs, (list, tuple)) else "a list or tuple of"
-            raise ValueError(f"`HashedCrossing` should be called on {what} inputs. Received: inputs={inputs}")
+            raise ValueError(f"`HashedCrossing` should be called on at least two inputs. Received: inputs={inputs}")
         parts: list[Any] = [convert_to_tensor(one) for one in inputs]
         dims = parts[0].shape.as_list()
         known = all(part.dtype.is_integer or part.dtype is string for part in parts)
@@ -233,7 +230,8 @@ class TextVectorization(Layer):
         self, max_tokens: int | None = None, standardize: Any = "lower_and_strip_punctuation",
         split: Any = "whitespace", ngrams: int | tuple[int, ...] | None = None, output_mode: str = "int",
         output_sequence_length: int | None = None, pad_to_max_tokens: bool = False, vocabulary: Any = None,
-        idf_weights: Any = None, sparse: bool = False, ragged: bool = False, encoding: str = "utf-8", **kwargs: Any,
+        idf_weights: TensorLike | None = None, sparse: bool = False, ragged: bool = False, encoding: str = "utf-8",
+        **kwargs: Any,
     ) -> None:  # fmt: skip
         if as_dtype(kwargs.pop("dtype", None) or "string") is not string:
             raise ValueError("`TextVectorization` may only have a dtype of string.")

@@ -98,7 +98,7 @@ class CenterCrop(Layer):
         super().__init__(autocast=False, **kwargs)
         self._take(locals())
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: TensorLike) -> Tensor:
         """Return the parts of the images."""
         images: Any = cast(convert_to_tensor(inputs), self._dtype)
         size = [self.height, self.width]
@@ -231,7 +231,7 @@ class RandomContrast(_Random):
     factor: lower and upper, or one number for both. The result is between 0 and 255. Source: tf.keras.layers.
     """
 
-    def __init__(self, factor: Any, seed: int | None = None, **kwargs: Any) -> None:
+    def __init__(self, factor: float | Sequence[float], seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(locals())
         self._ends = factor if isinstance(factor, (tuple, list)) else (factor, factor)
         if min(self._ends) < 0.0 or self._ends[0] > 1.0:

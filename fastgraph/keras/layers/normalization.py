@@ -7,6 +7,7 @@ from typing import Any
 
 from fastgraph.core import replicas
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.graph.control_flow import cond
 from fastgraph.keras import backend
@@ -282,16 +283,13 @@ class GroupNormalization(_Normalization):
 
 
 class UnitNormalization(Layer):
-    """The inputs divided by their length along an axis or several. f[*s] -> f[*s].
+    """The inputs divided by their length along an axis or several. f[*s] -> f[*s]. Source: tf.keras.layers."""
 
-    Source: tf.keras.layers.UnitNormalization.
-    """
-
-    def __init__(self, axis: Any = -1, **kwargs: Any) -> None:
+    def __init__(self, axis: int | Sequence[int] = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
         self._take(locals())
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: TensorLike) -> Any:
         """Return the vectors, each of length 1."""
         return l2_normalize(cast(inputs, self._dtype), axis=self.axis)

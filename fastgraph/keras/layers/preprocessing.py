@@ -37,7 +37,14 @@ from fastgraph.ops.string_hashes import to_hash_bucket_fast
 ROWS = ("one_hot", "multi_hot", "count", "tf_idf")
 
 
-def encoded(numbers: Any, mode: str, depth: int, dtype: DTypeLike | None, weights: Any = None, idf: Any = None) -> Any:
+def encoded(
+    numbers: Any,
+    mode: str,
+    depth: int,
+    dtype: DTypeLike | None,
+    weights: TensorLike | None = None,
+    idf: TensorLike | None = None,
+) -> Any:
     """Return numbers, or with `mode` one of ROWS the rows of length `depth` that they make. i[*s] -> [*t, depth].
 
     Numbers outside [0, depth) make no entry. weights: of numbers that are counted. idf: of "tf_idf", f[depth]. Raises
@@ -214,10 +221,10 @@ class StringLookup(Layer):
     KEYS: Any = string
 
     def __init__(
-        self, max_tokens: int | None = None, num_oov_indices: int = 1, mask_token: Any = None, oov_token: Any = "[UNK]",
-        vocabulary: TensorLike | None = None, idf_weights: TensorLike | None = None, encoding: str | None = None,
-        invert: bool = False, output_mode: str = "int", sparse: bool = False, pad_to_max_tokens: bool = False,
-        **kwargs: Any,
+        self, max_tokens: int | None = None, num_oov_indices: int = 1, mask_token: str | int | None = None,
+        oov_token: str | int = "[UNK]", vocabulary: TensorLike | None = None, idf_weights: TensorLike | None = None,
+        encoding: str | None = None, invert: bool = False, output_mode: str = "int", sparse: bool = False,
+        pad_to_max_tokens: bool = False, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(dtype=kwargs.pop("dtype", None), autocast=False, **kwargs)
         output_mode = {"binary": "multi_hot", "tf-idf": "tf_idf"}.get(output_mode, output_mode)
@@ -342,7 +349,7 @@ class StringLookup(Layer):
             return found
         return self.rows(found)
 
-    def rows(self, numbers: Any) -> Any:
+    def rows(self, numbers: Tensor) -> Any:
         """Return what `output_mode` makes of numbers. i64[*s] -> f[*t, width]."""
         return encoded(numbers, self.output_mode, self._width(), self._dtype, idf=self._idf)
 
@@ -364,8 +371,8 @@ class StringLookup(Layer):
             Assert(reduce_all(known), [text, boolean_mask(words, logical_not(known))])
         return found
 
-    def _spread(self, words: Any) -> Any:
-        """Which of the numbers of unknown words each has. -> i64[*s]."""
+    def _spread(self, words: Tensor) -> Any:
+        """Return which of the numbers of unknown words each has. -> i64[*s]."""
         return to_hash_bucket_fast(words, self.num_oov_indices)
 
     def _strings(self, numbers: Tensor) -> Any:
@@ -378,7 +385,7 @@ class StringLookup(Layer):
         inside = cast(numbers >= 0, int64) * cast(numbers < n, int64)
         return gather(table, numbers * inside + unknown * (1 - inside))
 
-    def _text(self, word: Any) -> Any:
+    def _text(self, word: object) -> Any:
         return word.decode(self.encoding) if isinstance(word, bytes) else str(word)
 
     def get_config(self) -> dict[str, Any]:
@@ -388,10 +395,7 @@ class StringLookup(Layer):
 
 
 class IntegerLookup(StringLookup):
-    """The number of each integer in a vocabulary. i[*s] -> i64[*s], with `invert` the way back.
-
-    Arguments: as StringLookup's. Source: tf.keras.layers.IntegerLookup.
-    """
+    """The number of each integer in a vocabulary, as StringLookup's of strings. i[*s] -> i64[*s]. Source: tf.keras."""
 
     KEYS = int64
 
@@ -405,7 +409,7 @@ class IntegerLookup(StringLookup):
         super().__init__(*own, **kwargs)
         self._take({"vocabulary_dtype": vocabulary_dtype}, more=True)
 
-    def _spread(self, words: Any) -> Any:
+    def _spread(self, words: Tensor) -> Any:
         return floormod(words, constant(self.num_oov_indices, int64))
 
     def _order(self, word: Any) -> Any:

@@ -84,7 +84,7 @@ class StackedRNNCells(Layer):
 
     def drawn(self, training: Training | None) -> int:
         """Return how many masks Keras draws for a step."""
-        return sum(cell.drawn(training) for cell in self.cells if isinstance(cell, Cell))
+        return sum(cell.drawn(training) for cell in self.cells if _is_own(cell))
 
     def masks(self, inputs: Tensor, training: Training | None) -> list[Any]:
         """Masks that drop shares of each cell's inputs and state: pairs, None for no mask."""
@@ -92,7 +92,7 @@ class StackedRNNCells(Layer):
             return [None] * len(self.cells)
         rows, made, below = batch_of(inputs), list[Any](), inputs
         for cell in self.cells:
-            made.append(cell.masks(below, training) if isinstance(cell, Cell) else None)
+            made.append(cell.masks(below, training) if _is_own(cell) else None)
             width = getattr(cell, "output_size", None) or nesting.flatten(cell.state_size)[0]
             below = initial_states(width, rows, self._dtype)
         return made
@@ -104,7 +104,7 @@ class StackedRNNCells(Layer):
         after, masks = [], self.masks(inputs, training) if masks is None else masks
         for cell, size, state, pair in zip(self.cells, self.state_size, states, masks, strict=True):
             state = list(state) if isinstance(state, (list, tuple)) else [state]
-            inputs, new = cell(inputs, state, **({"masks": pair or (None, None)} if isinstance(cell, Cell) else {}))
+            inputs, new = cell(inputs, state, **({"masks": pair or (None, None)} if _is_own(cell) else {}))
             flat = nesting.flatten(new)
             after.append(nesting.pack_sequence_as(size, flat))
         return inputs, tuple(after)
@@ -272,7 +272,7 @@ class RNN(Layer):
 
     @property
     def _drops_each_step(self) -> bool:
-        """Whether `dropout` drops other inputs in each step, as Keras's LSTM and GRU do where a GPU could take them."""
+        """True if `dropout` drops other inputs in each step, as Keras's LSTM and GRU do where a GPU could take them."""
         cell: Any = self.cell
         if not isinstance(self, (LSTM, GRU)) or cell.recurrent_dropout or self.unroll or not cell.use_bias:
             return False
@@ -338,14 +338,14 @@ class RNN(Layer):
         cell = self.cell
         # In a Function each step has masks of its own: Keras keeps those that the graph has in which a step stands, and
         # the loop's body is one by itself. It draws some before the loop, too, for a step that is there for its dtype.
-        drawn = cell.drawn(training) if isinstance(cell, (Cell, StackedRNNCells)) and not self.unroll else 0
+        drawn = cell.drawn(training) if (_is_own(cell) or isinstance(cell, StackedRNNCells)) and not self.unroll else 0
         if drawn and current_trace() is not None:
             generators.skip(drawn)
             return lambda given, states: _listed(cell(given, self._packed(states), training=training)), inputs
         if isinstance(cell, StackedRNNCells):
             masks = cell.masks(inputs[0], training)
             return lambda given, states: _listed(cell(given, self._packed(states), masks=masks)), inputs
-        if not hasattr(cell, "project"):
+        if not _is_own(cell):
             return lambda given, states: _listed(cell(given, self._packed(states))), inputs
         of_inputs, of_state = cell.masks(inputs[0], training)
         return lambda given, states: cell.step(given, states, of_state), cell.project(inputs, of_inputs)
@@ -535,6 +535,10 @@ _OF_CELLS = (
     "recurrent_activation", "use_bias", "unit_forget_bias", "reset_after", "dropout", "recurrent_dropout",
     *(f"{part}_{kind}" for part in PARTS for kind in ("initializer", "regularizer", "constraint")),
 )  # fmt: skip
+
+
+def _is_own(cell: object) -> bool:
+    return getattr(type(cell), "call", None) is Cell.call  # a subclass may have a `call` of its own
 
 
 def _listed(result: Any) -> Any:

@@ -107,7 +107,7 @@ class Cell(Layer):
         rates = self.dropout, self.recurrent_dropout
         return 0 if training is None or training is False else self.GATES * sum(rate > 0 for rate in rates)
 
-    def project(self, inputs: Any, masks: Sequence[Any] | None = None) -> Any:
+    def project(self, inputs: Any, masks: Sequence[Tensor] | None = None) -> Any:
         """Return the part of all steps that needs no state. f[*s, n] -> f[*s, gates * units]."""
         projected = _product(cast(inputs, self._dtype), self.kernel, masks)
         bias = self._input_bias()
@@ -117,13 +117,17 @@ class Cell(Layer):
         return self.bias
 
     def step(
-        self, projected: Tensor, states: Sequence[Any], masks: Sequence[Any] | None = None
+        self, projected: Tensor, states: Sequence[Any], masks: Sequence[Tensor] | None = None
     ) -> tuple[Any, list[Any]]:
         """Return the output of a step and the states after it. projected: f[b, gates * units]. masks: of the state."""
         raise NotImplementedError
 
     def call(
-        self, inputs: Tensor, states: Tensor | Sequence[Tensor], training: Training | None = None, masks: Any = None
+        self,
+        inputs: Tensor,
+        states: Tensor | Sequence[Tensor],
+        training: Training | None = None,
+        masks: tuple[Any, Any] | None = None,
     ) -> Any:
         """Return (output, states) of one step. f[b, n], [f[b, units], ...]. masks: those of all steps."""
         alone = not isinstance(states, (list, tuple))
@@ -143,7 +147,7 @@ class SimpleRNNCell(Cell):
     """activation(x @ kernel + h @ recurrent_kernel + bias). Source: tf.keras.layers.SimpleRNNCell."""
 
     def step(
-        self, projected: Tensor, states: Sequence[Any], masks: Sequence[Any] | None = None
+        self, projected: Tensor, states: Sequence[Any], masks: Sequence[Tensor] | None = None
     ) -> tuple[Any, list[Any]]:
         """Return the output of a step and the states after it."""
         output = self.activation(projected + _product(states[0], self.recurrent_kernel, masks))
@@ -179,7 +183,7 @@ class LSTMCell(Cell):
         return first
 
     def step(
-        self, projected: Tensor, states: Sequence[Any], masks: Sequence[Any] | None = None
+        self, projected: Tensor, states: Sequence[Any], masks: Sequence[Tensor] | None = None
     ) -> tuple[Any, list[Any]]:
         """Return the output of a step and the states after it."""
         h, c = states
@@ -213,7 +217,7 @@ class GRUCell(Cell):
         return self.bias if self.bias is None or not self.reset_after else unstack(self.bias)[0]
 
     def step(
-        self, projected: Tensor, states: Sequence[Any], masks: Sequence[Any] | None = None
+        self, projected: Tensor, states: Sequence[Any], masks: Sequence[Tensor] | None = None
     ) -> tuple[Any, list[Any]]:
         """Return the output of a step and the states after it."""
         h, n = states[0], self.units
@@ -234,13 +238,13 @@ class GRUCell(Cell):
         return h, [h]
 
 
-def _product(value: Any, kernel: Any, masks: Sequence[Any] | None) -> Any:
+def _product(value: Tensor, kernel: Tensor, masks: Sequence[Tensor] | None) -> Any:
     """value @ kernel, some of the value dropped: by one mask, or by one for each of as many parts of the kernel."""
     if masks is not None and len(masks) > 1:
         parts = split(kernel, len(masks), axis=1)
         return concat([_product(value, part, [mask]) for part, mask in zip(parts, masks, strict=True)], axis=-1)
     value = value if masks is None else value * masks[0]
-    rank = value.shape.rank
+    rank = value.shape.rank or 0
     return matmul(value, kernel) if rank == 2 else tensordot(value, kernel, [[rank - 1], [0]])
 
 

@@ -70,10 +70,7 @@ class GaussianDropout(_Noise):
 
 
 class AlphaDropout(_Noise):
-    """Dropout that keeps mean and variance of what SELU gives: a share `rate` becomes its least value. f[*s] -> f[*s].
-
-    Source: tf.keras.layers.AlphaDropout; Klambauer et al. 2017.
-    """
+    """Dropout that keeps mean and variance: a share becomes SELU's least value. Source: Klambauer et al. 2017."""
 
     def __init__(
         self, rate: float, noise_shape: Sequence[int] | None = None, seed: int | None = None, **kwargs: Any
