@@ -530,8 +530,8 @@ PUBLIC: dict[str, str] = {
     ),
     **_same(
         "keras.layers",
-        "CategoryEncoding Normalization RandomFlip RandomRotation RandomZoom Rescaling Resizing StringLookup "
-        "TextVectorization",
+        "CategoryEncoding CenterCrop Discretization HashedCrossing Hashing IntegerLookup Normalization RandomContrast "
+        "RandomFlip RandomRotation RandomZoom Rescaling Resizing StringLookup TextVectorization",
         ("keras.layers.experimental.preprocessing",),
     ),
     "keras.layers.experimental.EinsumDense": "keras.layers:EinsumDense",
@@ -627,7 +627,6 @@ SUBSTITUTES = {
     **dict.fromkeys(
         ("keras.optimizers.legacy", "optimizers.legacy"), "the optimizer of this name in fastgraph.keras.optimizers"
     ),
-    "keras.layers.UnitNormalization": "fastgraph.keras.layers.Lambda of fastgraph.math.l2_normalize",
     "keras.preprocessing": KERAS_3,
     "keras.preprocessing.text": "fastgraph.keras.layers.TextVectorization, as from Keras 3 on,",
     "keras.regularizers": "a function of the weight",

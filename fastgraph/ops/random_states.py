@@ -301,6 +301,15 @@ class _Generators:
             found = self.seeded.setdefault(key, found)  # another thread may have been faster
         return Held(found)
 
+    def skip(self, ops: int) -> None:
+        """Pass over as many ops without a seed: those that come have the numbers that they would have after these."""
+        trace: Any = current_trace()
+        for _ in range(ops if self.seed is not None else 0):
+            if trace is None or trace.root.draws_eagerly:
+                self.next_seeds()
+            else:
+                next(trace.random_ops)
+
     def _traced(self, trace: Any, seed: int | None, body: Any) -> Source:
         """Return a cell that `trace` keeps; ops without a seed are counted in each branch and body by itself."""
         seeds: tuple[int, int] | None

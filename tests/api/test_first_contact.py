@@ -116,7 +116,6 @@ def test_tab_completion_shows_public_names_alone(name: str) -> None:
         ("experimental.dtensor.device_name", "MirroredStrategy", "gpu_device_name"),
         ("distribute.cluster_resolver.GCEClusterResolver", "ClusterResolver", "one process"),
         ("keras.preprocessing.text.Tokenizer", "TextVectorization", "summary"),
-        ("keras.layers.UnitNormalization", "l2_normalize", "preprocessing.Normalization"),
     ],
 )
 def test_hints_lead_somewhere(name: str, says: str, says_not: str) -> None:

@@ -32,6 +32,7 @@ def _drawn() -> tuple[Any, ...]:
 
 
 SHARES, WEIGHTS, YES, ONE_HOT, LINE, PLANE, SPACE, OTHER = _drawn()
+NUMBERS = np.array([[1, 2, 400], [3, 400, 2]])
 TEXTS = ["The cat, sat!", "the dog sat down", "a b c"]
 
 LOSSES: list[tuple[str, dict[str, Any]]] = [
@@ -87,6 +88,17 @@ LAYERS: list[tuple[str, Any, dict[str, Any]]] = [
     ("AdditiveAttention", [LINE, OTHER], {"use_scale": False}), ("GroupNormalization", PLANE, {"groups": 2}),
     ("GroupNormalization", PLANE, {"groups": -1, "axis": 1, "scale": False}),
     ("CategoryEncoding", np.array([[0, 1], [4, 4]]), {"num_tokens": 5, "output_mode": "count"}),
+    ("UnitNormalization", LINE, {"axis": [0, 1]}), ("CenterCrop", PLANE, {"height": 4, "width": 5}),
+    ("CenterCrop", PLANE, {"height": 7, "width": 9}), ("Discretization", LINE, {"bin_boundaries": [-0.5, 0.0, 1.0]}),
+    ("Discretization", LINE[0], {"bin_boundaries": [0.0], "output_mode": "count"}),
+    ("Hashing", NUMBERS, {"num_bins": 5}), ("Hashing", NUMBERS, {"num_bins": 5, "mask_value": 2, "salt": [1, 7]}),
+    ("Hashing", np.array([["a", "b"], ["", "a"]]), {"num_bins": 4, "mask_value": "", "output_mode": "multi_hot"}),
+    ("HashedCrossing", [NUMBERS[0], np.array(["a", "b", "a"])], {"num_bins": 5, "output_mode": "one_hot"}),
+    ("HashedCrossing", [NUMBERS[:, :1], NUMBERS[:, 1:2]], {"num_bins": 7}),
+    ("IntegerLookup", NUMBERS, {"vocabulary": [400, 2], "num_oov_indices": 3, "mask_token": 1}),
+    ("IntegerLookup", NUMBERS, {"vocabulary": [400, 2], "output_mode": "count", "max_tokens": 6, "pad_to_max_tokens": True}),
+    ("IntegerLookup", NUMBERS % 3, {"vocabulary": [400, 2], "invert": True}),
+    ("StringLookup", np.array([["a", "x"], ["yy", "z"]]), {"vocabulary": ["a"], "num_oov_indices": 2}),
 ]  # fmt: skip
 
 
@@ -224,7 +236,8 @@ def steps(tf: Any) -> Any:
 
 for arguments in (
     {}, {"max_tokens": 5}, {"output_sequence_length": 2}, {"ngrams": 2}, {"output_mode": "count", "split": "character"},
-    {"standardize": None, "output_mode": "multi_hot"},
+    {"standardize": None, "output_mode": "multi_hot"}, {"output_mode": "tf_idf"},
+    {"output_mode": "tf-idf", "max_tokens": 20, "pad_to_max_tokens": True, "ngrams": (1, 2)},
 ):  # fmt: skip
 
     @program(label("TextVectorization", arguments))
@@ -232,6 +245,74 @@ for arguments in (
         made = tf.keras.layers.TextVectorization(**arguments)
         made.adapt(TEXTS)
         return [made.get_vocabulary(), made(["the cat  ran", "A dog.", ""]), made([["b cat"]])]
+
+
+@program("categories that are learnt")
+def learnt(tf: Any) -> Any:
+    layers, found = tf.keras.layers, []
+    values = np.concatenate([LINE.reshape(-1), PLANE.reshape(-1)]).astype("float32")
+    for arguments in ({"num_bins": 4}, {"num_bins": 6, "epsilon": 0.1}):
+        for data in (
+            values,
+            np.repeat(values, 9).reshape(-1, 3),
+            tf.data.Dataset.from_tensor_slices(values).batch(150),
+        ):
+            made = layers.Discretization(**arguments)
+            made.adapt(data)
+            found += [list(made.bin_boundaries), made(values[:9])]
+    for arguments in ({}, {"max_tokens": 3}, {"output_mode": "count"}):
+        made = layers.IntegerLookup(**arguments)
+        made.adapt(NUMBERS)
+        found += [[int(number) for number in made.get_vocabulary()], made(NUMBERS[::-1])]
+    again = layers.TextVectorization(output_mode="tf_idf", vocabulary=["dog", "cat"], idf_weights=[1.0, 2.0])
+    numbers = layers.IntegerLookup(vocabulary=[400, 2], output_mode="tf_idf", idf_weights=[0.5, 2.0])
+    return [found, again(TEXTS), numbers(NUMBERS), numbers.get_config()["output_mode"]]
+
+
+@program("what recurrent layers drop")
+def dropped(tf: Any) -> Any:
+    keras, layers, found = tf.keras, tf.keras.layers, []
+    rates = {"dropout": 0.4, "recurrent_dropout": 0.3}
+    for make in (
+        lambda: layers.LSTM(3, dropout=0.4), lambda: layers.LSTM(3, **rates), lambda: layers.GRU(3, dropout=0.4),
+        lambda: layers.GRU(3, **rates), lambda: layers.GRU(3, reset_after=False, **rates),
+        lambda: layers.SimpleRNN(3, **rates), lambda: layers.LSTM(3, unroll=True, **rates),
+        lambda: layers.Bidirectional(layers.LSTM(3, recurrent_dropout=0.4)),
+        lambda: layers.RNN([layers.LSTMCell(3, **rates), layers.GRUCell(2, dropout=0.5)]),
+        lambda: layers.LSTM(3, use_bias=False, dropout=0.4),
+    ):  # fmt: skip
+        keras.backend.clear_session()
+        for steps in (4, 1):  # TensorFlow draws for the steps of a loop in no certain order
+            model = keras.Sequential([keras.Input((steps, 6)), make(), layers.Dropout(0.5), layers.Dense(1)])
+            weighted(model)
+            keras.utils.set_random_seed(5)
+            found.append([model(LINE[:, :steps], training=True)])
+        model.compile("sgd", "mse")
+        found.append(model.fit(LINE[:, :1], LINE[:, 0, :1], epochs=2, verbose=0).history["loss"])
+    return found
+
+
+@program("a cell of one's own")
+def own_cell(tf: Any) -> Any:
+    class Doubled(tf.keras.layers.LSTMCell):  # type: ignore[misc]
+        def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
+            output, after = super().call(inputs, states, training=training)
+            return output * 2, after
+
+    found = []
+    for made in (tf.keras.layers.RNN(Doubled(3)), tf.keras.layers.RNN([Doubled(3), Doubled(2)])):
+        made(LINE)
+        weighted(made)
+        found += [made(LINE, training=True), tf.function(made)(LINE)]
+    return found
+
+
+@program("dropout for selu")
+def selu(tf: Any) -> Any:
+    made = tf.keras.layers.AlphaDropout(0.3, seed=4)
+    made = type(made).from_config(made.get_config())
+    tf.keras.utils.set_random_seed(5)
+    return [made(LINE, training=True), made(LINE), tf.function(lambda x: made(x, training=True))(LINE)]
 
 
 @program("fit")
@@ -311,6 +392,14 @@ def in_python(tf: Any) -> Any:
     weighted(model)
     model.compile("sgd", "mse", metrics=[made])
     return [found, made.result(), model.evaluate(SHARES, SHARES, batch_size=3, verbose=0)]
+
+
+@program("Nadam in fit")
+def nadam(tf: Any) -> Any:
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(3), tf.keras.layers.Dense(2)])
+    weighted(model)
+    model.compile(tf.keras.optimizers.Nadam(0.1), "mse")
+    return model.fit(SHARES, SHARES[:, :2], epochs=5, batch_size=3, shuffle=False, verbose=0).history["loss"]
 
 
 @program("averages of weights")

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from fastgraph.api.namespaces import lookup
 from fastgraph.keras.layers.attention import AdditiveAttention, Attention, EinsumDense, MultiHeadAttention
 from fastgraph.keras.layers.base import Layer
-from fastgraph.keras.layers.categories import CategoryEncoding, TextVectorization
+from fastgraph.keras.layers.categories import (
+    CategoryEncoding, Discretization, HashedCrossing, Hashing, TextVectorization,
+)
 from fastgraph.keras.layers.convolutional import (
     Conv1D, Conv1DTranspose, Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose, DepthwiseConv1D, DepthwiseConv2D,
     SeparableConv1D, SeparableConv2D,
@@ -24,24 +26,27 @@ from fastgraph.keras.layers.core import (
     Softmax,
 )
 from fastgraph.keras.layers.serialization import BUILT_IN, deserialize, serialize
-from fastgraph.keras.layers.image_preprocessing import RandomFlip, RandomRotation, RandomZoom, Resizing
+from fastgraph.keras.layers.image_preprocessing import (
+    CenterCrop, RandomContrast, RandomFlip, RandomRotation, RandomZoom, Resizing,
+)
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.keras.layers.merging import (
     Add, Average, Concatenate, Dot, Maximum, Minimum, Multiply, Subtract, add, average, concatenate, dot, maximum,
     minimum, multiply, subtract,
 )
-from fastgraph.keras.layers.normalization import BatchNormalization, GroupNormalization, LayerNormalization
+from fastgraph.keras.layers.normalization import (
+    BatchNormalization, GroupNormalization, LayerNormalization, UnitNormalization,
+)
 from fastgraph.keras.layers.pooling import (
     AveragePooling1D, AveragePooling2D, AveragePooling3D, GlobalAveragePooling1D, GlobalAveragePooling2D,
     GlobalAveragePooling3D, GlobalMaxPooling1D, GlobalMaxPooling2D, GlobalMaxPooling3D, MaxPooling1D, MaxPooling2D,
     MaxPooling3D,
 )
-from fastgraph.keras.layers.preprocessing import Normalization, Rescaling, StringLookup
+from fastgraph.keras.layers.preprocessing import IntegerLookup, Normalization, Rescaling, StringLookup
 from fastgraph.keras.layers.recurrent import GRU, LSTM, RNN, Bidirectional, SimpleRNN, StackedRNNCells
 from fastgraph.keras.layers.recurrent_cells import GRUCell, LSTMCell, SimpleRNNCell
 from fastgraph.keras.layers.regularization import (
-    ELU, GaussianDropout, GaussianNoise, PReLU, SpatialDropout1D, SpatialDropout2D,
-    SpatialDropout3D,
+    ELU, AlphaDropout, GaussianDropout, GaussianNoise, PReLU, SpatialDropout1D, SpatialDropout2D, SpatialDropout3D,
 )
 from fastgraph.keras.layers.reshaping import (
     Cropping1D, Cropping2D, Identity, Permute, RepeatVector, UpSampling1D, UpSampling2D,
@@ -54,24 +59,25 @@ if TYPE_CHECKING:
     from fastgraph.keras.layers import experimental as experimental
 
 __all__ = [
-    "ELU", "GRU", "LSTM", "RNN", "Activation", "Add", "AdditiveAttention", "Attention", "Average",
+    "ELU", "GRU", "LSTM", "RNN", "Activation", "Add", "AdditiveAttention", "AlphaDropout", "Attention", "Average",
     "AveragePooling1D", "AveragePooling2D", "AveragePooling3D", "AvgPool1D", "AvgPool2D", "AvgPool3D",
-    "BatchNormalization", "Bidirectional", "CategoryEncoding", "Concatenate", "Conv1D", "Conv1DTranspose", "Conv2D",
-    "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "Convolution1D", "Convolution1DTranspose", "Convolution2D",
-    "Convolution2DTranspose", "Convolution3D", "Convolution3DTranspose", "Cropping1D", "Cropping2D", "Dense",
-    "DepthwiseConv1D", "DepthwiseConv2D", "Dot", "Dropout", "EinsumDense", "Embedding", "Flatten", "GRUCell",
-    "GaussianDropout", "GaussianNoise", "GlobalAveragePooling1D", "GlobalAveragePooling2D",
-    "GlobalAveragePooling3D", "GlobalAvgPool1D", "GlobalAvgPool2D", "GlobalAvgPool3D", "GlobalMaxPool1D",
-    "GlobalMaxPool2D", "GlobalMaxPool3D", "GlobalMaxPooling1D", "GlobalMaxPooling2D", "GlobalMaxPooling3D",
-    "GroupNormalization", "Identity", "Input", "InputLayer", "InputSpec", "LSTMCell", "Lambda", "Layer",
-    "LayerNormalization", "LeakyReLU", "Masking", "MaxPool1D", "MaxPool2D", "MaxPool3D", "MaxPooling1D",
-    "MaxPooling2D", "MaxPooling3D", "Maximum", "Minimum", "MultiHeadAttention", "Multiply", "Normalization",
-    "PReLU", "Permute", "RandomFlip", "RandomRotation", "RandomZoom", "ReLU", "RepeatVector", "Rescaling",
-    "Reshape", "Resizing", "SeparableConv1D", "SeparableConv2D", "SeparableConvolution1D", "SeparableConvolution2D",
-    "SimpleRNN", "SimpleRNNCell", "Softmax", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D",
-    "StackedRNNCells", "StringLookup", "Subtract", "TextVectorization", "TimeDistributed", "UpSampling1D",
-    "UpSampling2D", "Wrapper", "ZeroPadding1D", "ZeroPadding2D", "add", "average", "concatenate", "deserialize", "dot",
-    "maximum", "minimum", "multiply", "serialize", "subtract",
+    "BatchNormalization", "Bidirectional", "CategoryEncoding", "CenterCrop", "Concatenate", "Conv1D",
+    "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "Convolution1D",
+    "Convolution1DTranspose", "Convolution2D", "Convolution2DTranspose", "Convolution3D", "Convolution3DTranspose",
+    "Cropping1D", "Cropping2D", "Dense", "DepthwiseConv1D", "DepthwiseConv2D", "Discretization", "Dot", "Dropout",
+    "EinsumDense", "Embedding", "Flatten", "GRUCell", "GaussianDropout", "GaussianNoise", "GlobalAveragePooling1D",
+    "GlobalAveragePooling2D", "GlobalAveragePooling3D", "GlobalAvgPool1D", "GlobalAvgPool2D", "GlobalAvgPool3D",
+    "GlobalMaxPool1D", "GlobalMaxPool2D", "GlobalMaxPool3D", "GlobalMaxPooling1D", "GlobalMaxPooling2D",
+    "GlobalMaxPooling3D", "GroupNormalization", "HashedCrossing", "Hashing", "Identity", "Input", "InputLayer",
+    "InputSpec", "IntegerLookup", "LSTMCell", "Lambda", "Layer", "LayerNormalization", "LeakyReLU", "Masking",
+    "MaxPool1D", "MaxPool2D", "MaxPool3D", "MaxPooling1D", "MaxPooling2D", "MaxPooling3D", "Maximum", "Minimum",
+    "MultiHeadAttention", "Multiply", "Normalization", "PReLU", "Permute", "RandomContrast", "RandomFlip",
+    "RandomRotation", "RandomZoom", "ReLU", "RepeatVector", "Rescaling", "Reshape", "Resizing",
+    "SeparableConv1D", "SeparableConv2D", "SeparableConvolution1D", "SeparableConvolution2D", "SimpleRNN",
+    "SimpleRNNCell", "Softmax", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "StackedRNNCells",
+    "StringLookup", "Subtract", "TextVectorization", "TimeDistributed", "UnitNormalization", "UpSampling1D",
+    "UpSampling2D", "Wrapper", "ZeroPadding1D", "ZeroPadding2D", "add", "average", "concatenate", "deserialize",
+    "dot", "maximum", "minimum", "multiply", "serialize", "subtract",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lookup("keras.layers")

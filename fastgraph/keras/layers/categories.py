@@ -1,4 +1,4 @@
-"""Layers of categories and text: CategoryEncoding, Discretization, Hashing, IntegerLookup, TextVectorization.
+"""Layers of categories and text: CategoryEncoding, Discretization, Hashing, HashedCrossing, TextVectorization.
 
 Rule: each says which number a value has; `encoded` makes rows of the numbers.
 """
@@ -12,52 +12,34 @@ from typing import Any
 import numpy as np
 
 from fastgraph.composites.ragged_strings import ngrams, split, unicode_split
-from fastgraph.core.base.dtype import DTypeLike, as_dtype, string
+from fastgraph.composites.sparse_ops import to_dense
+from fastgraph.composites.sparse_sets import cross_hashed
+from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import as_dtype, string
 from fastgraph.core.base.missing_methods import without
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras import backend
 from fastgraph.keras.layers.base import Layer
-from fastgraph.keras.layers.preprocessing import StringLookup, batches
-from fastgraph.ops.comparison import logical_and
-from fastgraph.ops.elementwise import cast, maximum
-from fastgraph.ops.movement import expand_dims, shape, squeeze
-from fastgraph.ops.one_hot import one_hot
+from fastgraph.keras.layers.preprocessing import ROWS, StringLookup, batches, encoded
+from fastgraph.ops.comparison import equal, logical_and
+from fastgraph.ops.elementwise import maximum, zeros_like
+from fastgraph.ops.gathering import where
+from fastgraph.ops.movement import reshape, shape, squeeze
 from fastgraph.ops.padding import pad
-from fastgraph.ops.reduction import reduce_max, reduce_min, reduce_sum
+from fastgraph.ops.reduction import reduce_max, reduce_min
 from fastgraph.ops.runtime_assertions import Assert
+from fastgraph.ops.sorting import bucketize
+from fastgraph.ops.string_hashes import to_hash_bucket_fast, to_hash_bucket_strong
 from fastgraph.ops.string_patterns import regex_replace
-from fastgraph.ops.strings import lower
-
-_ROWS = ("one_hot", "multi_hot", "count")
-
-
-def encoded(numbers: Any, mode: str, depth: int, dtype: DTypeLike | None, weights: Any = None) -> Any:
-    """Return numbers, or with `mode` one of _ROWS the rows of length `depth` that they make. i[*s] -> [*t, depth].
-
-    Numbers outside [0, depth) make no entry. Raises ValueError for rows of more than two axes.
-    """
-    if mode == "int":
-        return cast(numbers, dtype)
-    given = numbers.shape
-    if given.rank == 0 or (mode == "one_hot" and numbers.shape[-1] != 1):
-        numbers = expand_dims(numbers, -1)
-    if (numbers.shape.rank or 0) > 2:
-        raise ValueError(
-            "When output_mode is not `'int'`, maximum supported output rank is 2. Received output_mode "
-            f"{mode} and input shape {given}, which would result in output rank {numbers.shape.rank}."
-        )
-    rows = one_hot(cast(numbers, "int64"), depth, dtype=dtype)
-    if weights is not None:
-        rows = rows * expand_dims(cast(weights, dtype), -1)
-    return reduce_sum(rows, axis=-2) if mode == "count" else reduce_max(rows, axis=-2)
+from fastgraph.ops.strings import as_string, lower
 
 
 class _Encoding(Layer):
     """The base: `output_mode` says whether numbers come out, in int64, or rows in floats."""
 
-    def __init__(self, given: dict[str, Any], known: Sequence[str] = ("int", *_ROWS)) -> None:
+    def __init__(self, given: dict[str, Any], known: Sequence[str] = ("int", *ROWS[:3])) -> None:
         mode, kwargs = given["output_mode"], given.pop("kwargs")
         dtype = kwargs.pop("dtype", None)
         if dtype is None or (mode == "int" and not as_dtype(dtype).is_integer):
@@ -84,7 +66,7 @@ class CategoryEncoding(_Encoding):
         self, num_tokens: int | None = None, output_mode: str = "multi_hot", sparse: bool = False, **kwargs: Any
     ) -> None:
         output_mode = "multi_hot" if output_mode == "binary" else output_mode
-        super().__init__(locals(), _ROWS)
+        super().__init__(locals(), ROWS[:3])
         if num_tokens is None:
             raise ValueError(
                 "num_tokens must be set to use this layer. If the number of tokens is not known beforehand, use the "
@@ -105,6 +87,120 @@ class CategoryEncoding(_Encoding):
         told = f"Input values must be in the range 0 <= values < num_tokens with num_tokens={self.num_tokens}"
         Assert(inside, [told])
         return encoded(numbers, self.output_mode, self.num_tokens, self._dtype, count_weights)
+
+
+class Discretization(_Encoding):
+    """The number of the range between boundaries that each value is in. f[*s] -> i64[*s], or rows.
+
+    bin_boundaries: rising; or num_bins, whose boundaries `adapt(data)` learns, each of as many values but for a share
+    `epsilon`. output_mode: "int", "one_hot", "multi_hot" or "count". Source: tf.keras.layers.Discretization.
+    """
+
+    def __init__(
+        self, bin_boundaries: Sequence[float] | None = None, num_bins: int | None = None, epsilon: float = 0.01,
+        output_mode: str = "int", sparse: bool = False, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(locals())
+        if num_bins is not None and bin_boundaries is not None:
+            raise ValueError(
+                f"Both `num_bins` and `bin_boundaries` should not be set. You passed `num_bins={num_bins}` and "
+                f"`bin_boundaries={bin_boundaries}`"
+            )
+        self.bin_boundaries = [] if bin_boundaries is None else np.asarray(bin_boundaries).tolist()
+        self._is_given = bin_boundaries is not None
+
+    def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
+        """Learn the boundaries of data, an array or a Dataset."""
+        if self._is_given:
+            raise ValueError(
+                "Cannot adapt a Discretization layer that has been initialized with `bin_boundaries`, use `num_bins` "
+                f"instead. You passed `bin_boundaries={self.bin_boundaries}`."
+            )
+        summary = np.zeros((2, 0), np.float32)
+        for batch in batches(data, steps):
+            rows = np.asarray(batch, np.float32)
+            size = len(rows) if hasattr(data, "element_spec") else batch_size or 32
+            for start in range(0, len(rows), size):  # Keras sums up 32 rows of an array at a time
+                values = np.sort(rows[start : start + size].reshape(-1))
+                step = int(np.float32(len(values)) * np.float32(self.epsilon))
+                bounds = values[step :: max(step, 1)]
+                new = np.stack([bounds, np.full_like(bounds, max(step, 1))])
+                both = np.concatenate([new, summary], axis=1)
+                summary = _compressed(both[:, np.argsort(both[0], kind="stable")], self.epsilon)
+        self.bin_boundaries = _compressed(summary, 1.0 / self.num_bins)[0, :-1].tolist()
+
+    def call(self, inputs: TensorLike) -> Tensor | Any:
+        """Return the numbers of the ranges, or rows."""
+        numbers = bucketize(convert_to_tensor(inputs), self.bin_boundaries)
+        return encoded(numbers, self.output_mode, len(self.bin_boundaries) + 1, self._dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer, with the boundaries that it has learnt."""
+        learnt = {"bin_boundaries": self.bin_boundaries, "num_bins": None} if self.bin_boundaries else {}
+        return {**super().get_config(), **learnt}
+
+
+def _compressed(summary: np.ndarray, epsilon: float) -> np.ndarray:
+    """Values and how many each stands for, f[2, n], made about 1 / epsilon pairs if they are more."""
+    if summary.shape[1] * epsilon < 1:
+        return summary
+    shares, total = epsilon + np.arange(0.0, 1.0, epsilon), summary[1].cumsum()
+    values, total = (np.interp(shares, total / total[-1], one) for one in (summary[0], total))
+    return np.stack([values, np.diff(total, prepend=0)]).astype(np.float32)
+
+
+class Hashing(_Encoding):
+    """A number below `num_bins` for each integer or string, by its hash. i or string[*s] -> i64[*s], or rows.
+
+    mask_value: what alone is 0. salt: a number, or two, for other hashes. Source: tf.keras.layers.Hashing.
+    """
+
+    def __init__(
+        self, num_bins: int, mask_value: str | int | None = None, salt: int | Sequence[int] | None = None,
+        output_mode: str = "int", sparse: bool = False, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        if num_bins is None or num_bins <= 0:
+            raise ValueError(
+                f"The `num_bins` for `Hashing` cannot be `None` or non-positive values. Received: num_bins={num_bins}."
+            )
+        super().__init__(locals())
+        self.salt = [salt, salt] if isinstance(salt, int) else salt
+
+    def call(self, inputs: TensorLike) -> Tensor | Any:
+        """Return the numbers, or rows."""
+        values: Any = convert_to_tensor(inputs)
+        n = self.num_bins - int(self.mask_value is not None and self.num_bins > 1)
+        text = as_string(values) if values.dtype.is_integer else values
+        found = to_hash_bucket_fast(text, n) if self.salt is None else to_hash_bucket_strong(text, n, list(self.salt))
+        if n < self.num_bins:
+            found = where(equal(values, self.mask_value), zeros_like(found), found + 1)
+        return encoded(found, self.output_mode, self.num_bins, self._dtype)
+
+
+class HashedCrossing(_Encoding):
+    """A number below `num_bins` for each combination of several categories, by its hash.
+
+    [i or string[b], or [b, 1], ...] -> i64 of this shape, or rows ("one_hot"). Source: tf.keras.layers.HashedCrossing.
+    """
+
+    def __init__(self, num_bins: int, output_mode: str = "int", sparse: bool = False, **kwargs: Any) -> None:
+        super().__init__(locals(), ("int", "one_hot"))
+
+    def call(self, inputs: Sequence[TensorLike]) -> Tensor | Any:
+        """Return the numbers, or rows."""
+        if not isinstance(inputs, (list, tuple)) or len(inputs) < 2:
+            raise ValueError(f"`HashedCrossing` should be called on at least two inputs. Received: inputs={inputs}")
+        parts: list[Any] = [convert_to_tensor(one) for one in inputs]
+        dims = parts[0].shape.as_list()
+        known = all(part.dtype.is_integer or part.dtype is string for part in parts)
+        if not known or dims[1:] not in ([], [1]) or any(part.shape.as_list() != dims for part in parts):
+            raise ValueError(
+                "All `HashedCrossing` inputs should have an integer or string dtype, and equal shape: `[]`, "
+                f"`[batch_size]` or `[batch_size, 1]`. Received: inputs={inputs}"
+            )
+        crossed = to_dense(cross_hashed([reshape(part, [-1, 1]) for part in parts], self.num_bins))
+        numbers = reshape(crossed, [-1 if n is None else n for n in dims])
+        return encoded(numbers, self.output_mode, self.num_bins, self._dtype)
 
 
 _PUNCTUATION = "[" + re.escape("!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~'") + "]"
@@ -134,17 +230,18 @@ class TextVectorization(Layer):
         self, max_tokens: int | None = None, standardize: Any = "lower_and_strip_punctuation",
         split: Any = "whitespace", ngrams: int | tuple[int, ...] | None = None, output_mode: str = "int",
         output_sequence_length: int | None = None, pad_to_max_tokens: bool = False, vocabulary: Any = None,
-        idf_weights: Any = None, sparse: bool = False, ragged: bool = False, encoding: str = "utf-8", **kwargs: Any,
+        idf_weights: TensorLike | None = None, sparse: bool = False, ragged: bool = False, encoding: str = "utf-8",
+        **kwargs: Any,
     ) -> None:  # fmt: skip
         if as_dtype(kwargs.pop("dtype", None) or "string") is not string:
             raise ValueError("`TextVectorization` may only have a dtype of string.")
-        output_mode = "multi_hot" if output_mode == "binary" else output_mode
+        output_mode = {"binary": "multi_hot", "tf-idf": "tf_idf"}.get(output_mode, output_mode)
         given = locals()
         super().__init__(dtype="string", autocast=False, **kwargs)
         for name, known in (
             ("standardize", (None, "lower_and_strip_punctuation", "lower", "strip_punctuation")),
             ("split", tuple(_SPLITS)),
-            ("output_mode", ("int", "multi_hot", "count")),
+            ("output_mode", ("int", "multi_hot", "count", "tf_idf")),
         ):
             if not callable(given[name]) and given[name] not in known:
                 raise ValueError(
@@ -157,14 +254,14 @@ class TextVectorization(Layer):
                 f"output_sequence_length={output_sequence_length}."
             )
         self._take(given)
-        rows = "int" if output_mode == "int" else "one_hot"
         self._lookup_layer = StringLookup(
-            max_tokens, mask_token="", vocabulary=vocabulary, encoding=encoding, output_mode=rows
-        )
+            max_tokens, mask_token="", vocabulary=vocabulary, idf_weights=idf_weights, encoding=encoding,
+            output_mode=output_mode, pad_to_max_tokens=pad_to_max_tokens,
+        )  # fmt: skip
 
     def set_vocabulary(self, vocabulary: Any, idf_weights: Any = None) -> None:
-        """Let these be the words."""
-        self._lookup_layer.set_vocabulary(vocabulary)
+        """Let these be the words, and with `output_mode` "tf_idf" their weights."""
+        self._lookup_layer.set_vocabulary(vocabulary, idf_weights)
 
     def get_vocabulary(self, include_special_tokens: bool = True) -> list[str]:
         """Return the words in the order of their numbers."""
@@ -176,11 +273,10 @@ class TextVectorization(Layer):
 
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
         """Learn the words of texts, an array or a Dataset, the most frequent first."""
-        found: list[Any] = []
-        for batch in batches(data, steps):
-            rows = self._words(convert_to_tensor(np.asarray(batch, object), string))
-            found += getattr(rows, "flat_values", rows).numpy().reshape(-1).tolist()
-        self._lookup_layer.adapt(np.array(found, object))
+        texts = (convert_to_tensor(np.asarray(batch, object), string) for batch in batches(data, steps))
+        rows = (self._words(one if one.shape.rank else reshape(one, [1])) for one in texts)
+        lists = (one.to_list() if hasattr(one, "to_list") else one.numpy().tolist() for one in rows)
+        self._lookup_layer.learn(nesting.flatten(text) for batch in lists for text in batch)
 
     def _words(self, texts: Any) -> Any:
         """The words of each text: ragged rows, or strings where nothing splits them."""
@@ -218,9 +314,9 @@ class TextVectorization(Layer):
                 return found
             missing = maximum(n - shape(found)[-1], 0)
             return pad(found, [[0, 0]] * (found.shape.rank - 1) + [[0, missing]])[..., :n]
-        size = self.max_tokens if self.pad_to_max_tokens and self.max_tokens else self.vocabulary_size()
-        return encoded(found.to_tensor(-1) if is_ragged else found, self.output_mode, size, backend.floatx())
+        return self._lookup_layer.rows(found.to_tensor(-1) if is_ragged else found)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer, with the words that it has learnt."""
-        return {**super().get_config(), "vocabulary": self._lookup_layer.get_vocabulary(False) or None}
+        learnt = self._lookup_layer.get_config()
+        return {**super().get_config(), **{name: learnt[name] for name in ("vocabulary", "idf_weights")}}

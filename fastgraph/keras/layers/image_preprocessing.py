@@ -13,18 +13,21 @@ import numpy as np
 
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
+from fastgraph.graph.control_flow import cond
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training
 from fastgraph.keras.layers.regularization import in_training
 from fastgraph.keras.layers.reshaping import interpolation_of
-from fastgraph.ops.elementwise import cast, minimum, zeros_like
+from fastgraph.ops.elementwise import cast, clip_by_value, minimum, zeros_like
 from fastgraph.ops.exponentials import cos, sin
+from fastgraph.ops.image_adjustments import random_contrast
 from fastgraph.ops.image_geometry import image_projective_transform
 from fastgraph.ops.image_orientation import random_flip_left_right, random_flip_up_down
 from fastgraph.ops.image_resizing import resize
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import expand_dims, shape, squeeze
 from fastgraph.ops.random_ops import uniform
+from fastgraph.ops.reduction import reduce_all
 
 
 def smart_resize(x: TensorLike, size: Sequence[int], interpolation: str = "bilinear") -> Tensor | Any:
@@ -83,6 +86,28 @@ class Resizing(Layer):
         if self.crop_to_aspect_ratio:
             return cast(smart_resize(images, size, self.interpolation), self._dtype)
         return cast(resize(images, size, method=self.interpolation), self._dtype)
+
+
+class CenterCrop(Layer):
+    """The middle of images; of smaller ones as much as has these proportions, resized.
+
+    [*b, h, w, c] -> f[*b, height, width, c]. Source: tf.keras.layers.CenterCrop.
+    """
+
+    def __init__(self, height: int, width: int, **kwargs: Any) -> None:
+        super().__init__(autocast=False, **kwargs)
+        self._take(locals())
+
+    def call(self, inputs: TensorLike) -> Tensor:
+        """Return the parts of the images."""
+        images: Any = cast(convert_to_tensor(inputs), self._dtype)
+        size = [self.height, self.width]
+        over: list[Any] = [side - n for side, n in zip(_sides(images), size, strict=True)]
+        return cond(
+            reduce_all(stack(over) >= 0),
+            lambda: _cut(images, over[0] // 2, over[1] // 2, *size),
+            lambda: cast(smart_resize(images, size), self._dtype),
+        )
 
 
 class _Random(Layer):
@@ -198,3 +223,21 @@ class RandomZoom(_Transformed):
         across = down if self._across is None else self._drawn(images, self._across, base=1.0)
         x, y = (width - 1.0) / 2.0 * (1.0 - across), (height - 1.0) / 2.0 * (1.0 - down)
         return [across, 0.0, x, 0.0, down, y]
+
+
+class RandomContrast(_Random):
+    """Images with another contrast in training: (x - mean) * c + mean, c from [1 - lower, 1 + upper].
+
+    factor: lower and upper, or one number for both. The result is between 0 and 255. Source: tf.keras.layers.
+    """
+
+    def __init__(self, factor: float | Sequence[float], seed: int | None = None, **kwargs: Any) -> None:
+        super().__init__(locals())
+        self._ends = factor if isinstance(factor, (tuple, list)) else (factor, factor)
+        if min(self._ends) < 0.0 or self._ends[0] > 1.0:
+            raise ValueError(
+                f"`factor` argument cannot have negative values or values greater than 1. Received: factor={factor}"
+            )
+
+    def _changed(self, images: Tensor) -> Any:
+        return clip_by_value(random_contrast(images, 1.0 - self._ends[0], 1.0 + self._ends[1], self.seed), 0, 255)

@@ -7,6 +7,7 @@ from typing import Any
 
 from fastgraph.core import replicas
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.graph.control_flow import cond
 from fastgraph.keras import backend
@@ -19,6 +20,7 @@ from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.elementwise import cast, maximum, multiply, ones_like, square
 from fastgraph.ops.exponentials import rsqrt
 from fastgraph.ops.movement import expand_dims, reshape, shape, size
+from fastgraph.ops.nn_ops import l2_normalize
 from fastgraph.ops.normalization import moments, weighted_moments
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
@@ -278,3 +280,16 @@ class GroupNormalization(_Normalization):
             mean, variance = weighted_moments(x, axes, weights, keepdims=True)
         beside = [1] * at + parts + [1] * (len(known) - at - 1)
         return reshape(self._normalized(x, mean, variance, beside), dims)
+
+
+class UnitNormalization(Layer):
+    """The inputs divided by their length along an axis or several. f[*s] -> f[*s]. Source: tf.keras.layers."""
+
+    def __init__(self, axis: int | Sequence[int] = -1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self._take(locals())
+
+    def call(self, inputs: TensorLike) -> Any:
+        """Return the vectors, each of length 1."""
+        return l2_normalize(cast(inputs, self._dtype), axis=self.axis)

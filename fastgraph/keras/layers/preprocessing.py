@@ -1,4 +1,4 @@
-"""Preprocessing layers: Normalization, Rescaling, StringLookup, with the meaning that they have in Keras 2.
+"""Preprocessing layers: Normalization, Rescaling, StringLookup, IntegerLookup, with the meaning they have in Keras 2.
 
 Rule: what a layer learns from data (`adapt`) is state, which `call` uses and training leaves alone.
 """
@@ -6,7 +6,7 @@ Rule: what a layer learns from data (`adapt`) is state, which `call` uses and tr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from fastgraph.composites.lookup_primitives import new_table
 from fastgraph.composites.lookup_tables import MutableHashTable
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.core.base import nesting
-from fastgraph.core.base.dtype import int64, string
+from fastgraph.core.base.dtype import DTypeLike, int64, string
 from fastgraph.core.base.missing_methods import without
 from fastgraph.core.conversion import TensorLike, constant, convert_to_tensor
 from fastgraph.core.registry import get
@@ -23,14 +23,48 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras.layers.base import Layer
 from fastgraph.ops.comparison import logical_not
+from fastgraph.ops.division import floormod
 from fastgraph.ops.elementwise import cast, maximum
 from fastgraph.ops.exponentials import sqrt
 from fastgraph.ops.families import bind_named
-from fastgraph.ops.gathering import boolean_mask, gather
-from fastgraph.ops.movement import reshape
+from fastgraph.ops.gathering import boolean_mask, gather, where
+from fastgraph.ops.movement import expand_dims, reshape
 from fastgraph.ops.one_hot import one_hot
 from fastgraph.ops.reduction import reduce_all, reduce_max, reduce_sum
 from fastgraph.ops.runtime_assertions import Assert
+from fastgraph.ops.string_hashes import to_hash_bucket_fast
+
+ROWS = ("one_hot", "multi_hot", "count", "tf_idf")
+
+
+def encoded(
+    numbers: Any,
+    mode: str,
+    depth: int,
+    dtype: DTypeLike | None,
+    weights: TensorLike | None = None,
+    idf: TensorLike | None = None,
+) -> Any:
+    """Return numbers, or with `mode` one of ROWS the rows of length `depth` that they make. i[*s] -> [*t, depth].
+
+    Numbers outside [0, depth) make no entry. weights: of numbers that are counted. idf: of "tf_idf", f[depth]. Raises
+    ValueError for rows of more than two axes.
+    """
+    if mode == "int":
+        return cast(numbers, dtype)
+    given = numbers.shape
+    if given.rank == 0 or (mode == "one_hot" and numbers.shape[-1] != 1):
+        numbers = expand_dims(numbers, -1)
+    if (numbers.shape.rank or 0) > 2:
+        raise ValueError(
+            "When output_mode is not `'int'`, maximum supported output rank is 2. Received output_mode "
+            f"{mode} and input shape {given}, which would result in output rank {numbers.shape.rank}."
+        )
+    rows = one_hot(cast(numbers, "int64"), depth, dtype=dtype)
+    if weights is not None:
+        rows = rows * expand_dims(cast(weights, dtype), -1)
+    rows = reduce_sum(rows, axis=-2) if mode in ("count", "tf_idf") else reduce_max(rows, axis=-2)
+    return rows * idf if mode == "tf_idf" else rows
 
 
 class Rescaling(Layer):
@@ -175,7 +209,8 @@ class StringLookup(Layer):
 
     vocabulary: a list, or a file with a string a line; without one `adapt(data)` learns it, the most frequent first.
     num_oov_indices: how many numbers, after the mask's, are for strings that are not in it (1; 0 raises for them).
-    mask_token: the string that is 0. output_mode: "int", "one_hot", "multi_hot" or "count", of the last axis, float32.
+    mask_token: the string that is 0. output_mode: "int", "one_hot", "multi_hot", "count" or "tf_idf" (the counts times
+    `idf_weights`, given with the vocabulary or learnt from documents, the rows of data), of the last axis, float32.
     Source: tf.keras.layers.StringLookup.
 
     Examples:
@@ -183,29 +218,32 @@ class StringLookup(Layer):
         array([2, 1, 0])
     """
 
+    KEYS: Any = string
+
     def __init__(
-        self, max_tokens: int | None = None, num_oov_indices: int = 1, mask_token: str | None = None, oov_token:
-        str = "[UNK]", vocabulary: TensorLike | None = None, encoding: str | None = None, invert: bool = False,
-        output_mode: str = "int", **kwargs: Any,
+        self, max_tokens: int | None = None, num_oov_indices: int = 1, mask_token: str | int | None = None,
+        oov_token: str | int = "[UNK]", vocabulary: TensorLike | None = None, idf_weights: TensorLike | None = None,
+        encoding: str | None = None, invert: bool = False, output_mode: str = "int", sparse: bool = False,
+        pad_to_max_tokens: bool = False, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(dtype=kwargs.pop("dtype", None), autocast=False, **kwargs)
-        if output_mode not in ("int", "one_hot", "multi_hot", "count"):
-            raise ValueError(
-                f'`output_mode` must be one of "int", "one_hot", "multi_hot", "count". Received: {output_mode}'
-            )
+        output_mode = {"binary": "multi_hot", "tf-idf": "tf_idf"}.get(output_mode, output_mode)
+        if output_mode not in ("int", *ROWS):
+            raise ValueError(f"`output_mode` must be one of {('int', *ROWS)}. Received: {output_mode}")
+        if sparse:
+            raise NotBuiltError("sparse=True is not built: tf.sparse.from_dense makes a SparseTensor of the rows.")
         if invert and output_mode != "int":
             raise ValueError(f'`output_mode` must be "int" when `invert` is true. You passed {output_mode}')
-        if num_oov_indices > 1:
-            raise NotBuiltError("StringLookup spreads unknown strings over one number only: num_oov_indices is 0 or 1.")
         encoding = encoding or "utf-8"
-        self._take({name: value for name, value in locals().items() if name != "vocabulary"})
-        self._words: list[str] = []
-        self._table = new_table(string, int64, is_fixed=True)
+        self._take({name: value for name, value in locals().items() if name not in ("vocabulary", "idf_weights")})
+        self._words: list[Any] = []
+        self._idf: Any = None
+        self._table = new_table(self.KEYS, int64, is_fixed=True)
         self._table.is_waiting = True
         if vocabulary is not None:
-            self.set_vocabulary(vocabulary)
+            self.set_vocabulary(vocabulary, idf_weights)
         else:  # what `adapt` counts is empty between its calls; TensorFlow's checkpoints have it
-            self.token_counts = MutableHashTable(string, int64, 0)
+            self.token_counts = MutableHashTable(self.KEYS, int64, 0)
 
     @property
     def _special(self) -> list[Any]:
@@ -213,16 +251,30 @@ class StringLookup(Layer):
         masked = self.mask_token is not None and self.output_mode == "int"
         return ([self.mask_token] if masked else []) + [self.oov_token] * self.num_oov_indices
 
-    def set_vocabulary(self, vocabulary: TensorLike, idf_weights: TensorLike | None = None) -> None:
+    def set_vocabulary(self, vocabulary: TensorLike, idf_weights: Any = None) -> None:
         """Let these be the words: a list or array of strings, or the path of a file with one a line.
 
-        Raises ValueError for a word twice, or more than `max_tokens`.
+        idf_weights: of each word, for "tf_idf"; unknown words have the mean. Raises ValueError for a word twice, more
+        than `max_tokens`, or weights that are missing.
         """
+        if self.output_mode == "tf_idf" and idf_weights is None:
+            raise ValueError("`idf_weights` must be set if output_mode is TF_IDF")
+        if self.output_mode != "tf_idf" and idf_weights is not None:
+            raise ValueError(
+                "`idf_weights` should only be set if output_mode is `'tf_idf'`. Received: output_mode="
+                f"{self.output_mode} and idf_weights={idf_weights}"
+            )
         if isinstance(vocabulary, str):
             with open(vocabulary, encoding=self.encoding) as file:
                 vocabulary = file.read().splitlines()
         words = [self._text(word) for word in np.asarray(vocabulary, object).reshape(-1)]
         special = self._special
+        if idf_weights is not None and len(idf_weights) != len(words):
+            raise ValueError(
+                "`idf_weights` must be the same length as vocabulary. len(idf_weights) is "
+                f"{len(idf_weights)}, len(vocabulary) is {len(words)}"
+            )
+        new = [] if words[: len(special)] == special else special
         if words[: len(special)] == special:
             words = words[len(special) :]
         repeated = sorted(word for word, n in Counter(words).items() if n > 1)
@@ -240,24 +292,38 @@ class StringLookup(Layer):
                 f"{len(words) + len(special)}, max vocab size is {self.max_tokens}."
             )
         self._words = words
-        places = {word.encode(self.encoding): i for i, word in enumerate(words, len(special))}
+        if idf_weights is not None:
+            idf = np.asarray(idf_weights, self._dtype.as_numpy_dtype)
+            idf = np.concatenate([np.full(len(new), idf.mean(), idf.dtype), idf])
+            self._idf = np.pad(idf, (0, self._width() - len(idf)))
+        places = {self._order(word): i for i, word in enumerate(words, len(special))}
         if self.mask_token is not None and self.output_mode == "int":
-            places[self.mask_token.encode(self.encoding)] = 0
+            places[self._order(self.mask_token)] = 0
         self._table.fill(places.items())
 
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
         """Learn the words of data, an array or a Dataset, the most frequent first."""
-        counts: Counter[str] = Counter()
-        for batch in batches(data, steps):
-            counts.update(self._text(word) for word in np.asarray(batch, object).reshape(-1))
+        rows = (np.asarray(batch, object) for batch in batches(data, steps))
+        self.learn(row.reshape(-1) for batch in rows for row in (batch if batch.ndim > 1 else [batch]))
+
+    def learn(self, documents: Iterable[Any]) -> None:
+        """Learn the words of documents, which are lists of words each."""
+        counts: Counter[Any] = Counter()
+        within: Counter[Any] = Counter()  # how many documents have the word
+        n = 0
+        for n, document in enumerate(documents, 1):  # noqa: B007
+            found = Counter(map(self._text, document))
+            counts.update(found)
+            within.update(found.keys())
         for special in (self.mask_token, self.oov_token):
             counts.pop(special, None)
         words = sorted(counts, key=lambda word: (counts[word], self._order(word)), reverse=True)
         most = None if self.max_tokens is None else self.max_tokens - len(self._special)
-        self.set_vocabulary(words[:most])
+        weights = [np.log(1.0 + n / (1.0 + within[word])) for word in words[:most]]
+        self.set_vocabulary(words[:most], weights if self.output_mode == "tf_idf" else None)
 
-    def _order(self, word: str) -> Any:
-        """The order of words that are as frequent: the greater comes first."""
+    def _order(self, word: Any) -> Any:
+        """A word as the table has it; of words that are as frequent the greater comes first."""
         return word.encode(self.encoding)
 
     def get_vocabulary(self, include_special_tokens: bool = True) -> list[Any]:
@@ -281,26 +347,36 @@ class StringLookup(Layer):
         found = self.numbers(inputs)
         if self.output_mode == "int":
             return found
-        rows = one_hot(found, self.vocabulary_size(), dtype=self._dtype)
-        if self.output_mode == "one_hot":
-            return rows if found.shape.rank != 0 and found.shape[-1:] != [1] else reshape(
-                rows, [*(-1 if n is None else n for n in found.shape.as_list()[:-1]), self.vocabulary_size()]
-            )  # fmt: skip
-        return reduce_max(rows, axis=-2) if self.output_mode == "multi_hot" else reduce_sum(rows, axis=-2)
+        return self.rows(found)
+
+    def rows(self, numbers: Tensor) -> Any:
+        """Return what `output_mode` makes of numbers. i64[*s] -> f[*t, width]."""
+        return encoded(numbers, self.output_mode, self._width(), self._dtype, idf=self._idf)
+
+    def _width(self) -> int:
+        return self.max_tokens if self.pad_to_max_tokens and self.max_tokens else self.vocabulary_size()
 
     def numbers(self, inputs: TensorLike) -> Tensor | Any:
         """Return the numbers of strings. string[*s] -> i64[*s]."""
-        words = inputs if isinstance(inputs, Tensor) else convert_to_tensor(inputs, string)
-        unknown = int(self.mask_token is not None and self.output_mode == "int") if self.num_oov_indices else -1
-        found = bind_named(None, get("table_find"), (words, constant(unknown, int64)), {"table": self._table})
+        words: Any = inputs if isinstance(inputs, Tensor) else convert_to_tensor(inputs, self.KEYS)
+        words = words if self.KEYS is string else cast(words, self.KEYS)
+        first = len(self._special) - self.num_oov_indices
+        unknown = constant(first if self.num_oov_indices == 1 else -1, int64)
+        found = bind_named(None, get("table_find"), (words, unknown), {"table": self._table})
+        if self.num_oov_indices > 1:
+            return where(found < 0, first + self._spread(words), found)
         if not self.num_oov_indices:
             text = "When `num_oov_indices=0` all inputs should be in the vocabulary; these are not:"
             known = found >= 0
             Assert(reduce_all(known), [text, boolean_mask(words, logical_not(known))])
         return found
 
+    def _spread(self, words: Tensor) -> Any:
+        """Return which of the numbers of unknown words each has. -> i64[*s]."""
+        return to_hash_bucket_fast(words, self.num_oov_indices)
+
     def _strings(self, numbers: Tensor) -> Any:
-        return self._of_table(numbers, constant(["" if word is None else word for word in self.get_vocabulary()]))
+        return self._of_table(numbers, constant(self.get_vocabulary(), self.KEYS))
 
     def _of_table(self, numbers: Tensor, table: Tensor) -> Any:
         """The table's entries, that of unknown words for a number that is none."""
@@ -309,12 +385,37 @@ class StringLookup(Layer):
         inside = cast(numbers >= 0, int64) * cast(numbers < n, int64)
         return gather(table, numbers * inside + unknown * (1 - inside))
 
-    def _text(self, word: object) -> str:
+    def _text(self, word: object) -> Any:
         return word.decode(self.encoding) if isinstance(word, bytes) else str(word)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer."""
-        return {**super().get_config(), "vocabulary": list(self._words) or None}
+        idf = None if self._idf is None else self._idf[len(self._special) : self.vocabulary_size()].tolist()
+        return {**super().get_config(), "vocabulary": list(self._words) or None, "idf_weights": idf}
+
+
+class IntegerLookup(StringLookup):
+    """The number of each integer in a vocabulary, as StringLookup's of strings. i[*s] -> i64[*s]. Source: tf.keras."""
+
+    KEYS = int64
+
+    def __init__(
+        self, max_tokens: int | None = None, num_oov_indices: int = 1, mask_token: int | None = None,
+        oov_token: int = -1, vocabulary: TensorLike | None = None, vocabulary_dtype: str = "int64",
+        idf_weights: TensorLike | None = None, invert: bool = False, output_mode: str = "int", **kwargs: Any,
+    ) -> None:  # fmt: skip
+        kwargs.pop("encoding", None)
+        own = max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, idf_weights, None, invert, output_mode
+        super().__init__(*own, **kwargs)
+        self._take({"vocabulary_dtype": vocabulary_dtype}, more=True)
+
+    def _spread(self, words: Tensor) -> Any:
+        return floormod(words, constant(self.num_oov_indices, int64))
+
+    def _order(self, word: Any) -> Any:
+        return int(word)
+
+    _text = _order
 
 
 def batches(data: Any, steps: int | None) -> Iterator[Any]:

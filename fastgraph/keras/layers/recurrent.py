@@ -15,9 +15,9 @@ from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.conversion import TensorLike, constant
 from fastgraph.core.name_scopes import name_scope
-from fastgraph.core.tensor import Tensor, init_scope
+from fastgraph.core.tensor import Tensor, current_trace, init_scope
 from fastgraph.graph.control_flow import while_loop
-from fastgraph.keras import backend, identifiers, regularizers
+from fastgraph.keras import activations, backend, identifiers, regularizers
 from fastgraph.keras.activations import ActivationLike
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training
@@ -29,7 +29,6 @@ from fastgraph.keras.layers.recurrent_cells import (
     LSTMCell,
     SimpleRNNCell,
     batch_of,
-    dropped,
     initial_states,
 )
 from fastgraph.keras.layers.serialization import deserialize
@@ -39,6 +38,7 @@ from fastgraph.ops.gathering import where
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import expand_dims, shape, transpose
 from fastgraph.ops.padding import reverse
+from fastgraph.ops.random_states import generators
 from fastgraph.ops.reduction import reduce_any
 from fastgraph.state.variable import Variable
 
@@ -82,18 +82,19 @@ class StackedRNNCells(Layer):
             size = getattr(cell, "output_size", None) or nesting.flatten(cell.state_size)[0]
             whole = [whole[0], *TensorShape([size] if isinstance(size, int) else size).as_list()]
 
+    def drawn(self, training: Training | None) -> int:
+        """Return how many masks Keras draws for a step."""
+        return sum(cell.drawn(training) for cell in self.cells if _is_own(cell))
+
     def masks(self, inputs: Tensor, training: Training | None) -> list[Any]:
-        """Masks that drop shares of each cell's inputs and state, in all steps alike: pairs, None for no mask."""
-        if training is None or training is False:
+        """Masks that drop shares of each cell's inputs and state: pairs, None for no mask."""
+        if not self.drawn(training):
             return [None] * len(self.cells)
-        rows, width, made = batch_of(inputs), inputs.shape[-1], list[Any]()
+        rows, made, below = batch_of(inputs), list[Any](), inputs
         for cell in self.cells:
-            shares = ((width, cell.dropout), (cell.units, cell.recurrent_dropout)) if isinstance(cell, Cell) else ()
-            pair = [
-                dropped(initial_states(n, rows, self._dtype), rate, training) if rate else None for n, rate in shares
-            ]
-            made.append(pair or None)
+            made.append(cell.masks(below, training) if _is_own(cell) else None)
             width = getattr(cell, "output_size", None) or nesting.flatten(cell.state_size)[0]
+            below = initial_states(width, rows, self._dtype)
         return made
 
     def call(
@@ -103,10 +104,7 @@ class StackedRNNCells(Layer):
         after, masks = [], self.masks(inputs, training) if masks is None else masks
         for cell, size, state, pair in zip(self.cells, self.state_size, states, masks, strict=True):
             state = list(state) if isinstance(state, (list, tuple)) else [state]
-            if pair is not None:
-                inputs = inputs if pair[0] is None else inputs * pair[0]
-                state = state if pair[1] is None else [state[0] * pair[1], *state[1:]]
-            inputs, new = cell(inputs, state, training=False) if isinstance(cell, Cell) else cell(inputs, state)
+            inputs, new = cell(inputs, state, **({"masks": pair or (None, None)} if _is_own(cell) else {}))
             flat = nesting.flatten(new)
             after.append(nesting.pack_sequence_as(size, flat))
         return inputs, tuple(after)
@@ -254,6 +252,9 @@ class RNN(Layer):
         """Return the output, and the states if they are asked for."""
         mask = mask[0] if isinstance(mask, (list, tuple)) else mask
         states = self._first_states(inputs, initial_state)
+        if self._drops_each_step:
+            (masks, _), training = self.cell.masks(inputs, training), False
+            inputs = inputs if masks is None else inputs * masks[0]
         if not self.time_major:
             inputs = _swapped(inputs)
             mask = None if mask is None else transpose(mask)
@@ -268,6 +269,15 @@ class RNN(Layer):
         if self.return_sequences:
             result = outputs if self.time_major else _swapped(outputs)
         return [result, *self._packed(states)] if self.return_state else result
+
+    @property
+    def _drops_each_step(self) -> bool:
+        """True if `dropout` drops other inputs in each step, as Keras's LSTM and GRU do where a GPU could take them."""
+        cell: Any = self.cell
+        if not isinstance(self, (LSTM, GRU)) or cell.recurrent_dropout or self.unroll or not cell.use_bias:
+            return False
+        gates = cell.activation is activations.tanh and cell.recurrent_activation is activations.sigmoid
+        return gates and getattr(cell, "reset_after", True)
 
     def _packed(self, states: list[Any]) -> Any:
         """The states in the form of `state_size`."""
@@ -326,22 +336,19 @@ class RNN(Layer):
     def _prepared(self, inputs: Tensor, states: list[Any], training: Training) -> tuple[Any, Any]:
         """One step as a function of inputs and states, and its inputs: of Keras's cells what needs no state is done."""
         cell = self.cell
+        # In a Function each step has masks of its own: Keras keeps those that the graph has in which a step stands, and
+        # the loop's body is one by itself. It draws some before the loop, too, for a step that is there for its dtype.
+        drawn = cell.drawn(training) if (_is_own(cell) or isinstance(cell, StackedRNNCells)) and not self.unroll else 0
+        if drawn and current_trace() is not None:
+            generators.skip(drawn)
+            return lambda given, states: _listed(cell(given, self._packed(states), training=training)), inputs
         if isinstance(cell, StackedRNNCells):
             masks = cell.masks(inputs[0], training)
             return lambda given, states: _listed(cell(given, self._packed(states), masks=masks)), inputs
-        if not hasattr(cell, "project"):
+        if not _is_own(cell):
             return lambda given, states: _listed(cell(given, self._packed(states))), inputs
-        scale = None
-        if training is not None and training is not False:
-            if cell.dropout:
-                inputs = inputs * expand_dims(dropped(inputs[0], cell.dropout, training), 0)
-            if cell.recurrent_dropout:
-                scale = dropped(states[0], cell.recurrent_dropout, training)
-
-        def step(projected: Tensor, states: list[Any]) -> Any:
-            return cell.step(projected, states if scale is None else [states[0] * scale, *states[1:]])
-
-        return step, cell.project(inputs)
+        of_inputs, of_state = cell.masks(inputs[0], training)
+        return lambda given, states: cell.step(given, states, of_state), cell.project(inputs, of_inputs)
 
     def _masked(self, result: tuple[Any, list[Any]], keep: Tensor | None, output: Tensor, states: list[Any]) -> Any:
         """The output that goes on, the states, and the output that is shown, of a step; rows may have none."""
@@ -528,6 +535,10 @@ _OF_CELLS = (
     "recurrent_activation", "use_bias", "unit_forget_bias", "reset_after", "dropout", "recurrent_dropout",
     *(f"{part}_{kind}" for part in PARTS for kind in ("initializer", "regularizer", "constraint")),
 )  # fmt: skip
+
+
+def _is_own(cell: object) -> bool:
+    return getattr(type(cell), "call", None) is Cell.call  # a subclass may have a `call` of its own
 
 
 def _listed(result: Any) -> Any:

@@ -24,6 +24,7 @@ from fastgraph.ops.joining import concat, split, stack, unstack
 from fastgraph.ops.matmul import matmul, tensordot
 from fastgraph.ops.movement import shape
 from fastgraph.ops.random_ops import dropout
+from fastgraph.ops.random_states import generators
 
 PARTS = ("kernel", "recurrent", "bias")
 
@@ -85,27 +86,53 @@ class Cell(Layer):
     def _first_bias(self) -> Any:
         return self.bias_initializer
 
-    def project(self, inputs: Any) -> Any:
+    def masks(self, inputs: Tensor, training: Training | None) -> tuple[Any, Any]:
+        """Masks that drop shares of the inputs and of the state: a list each, None for no mask.
+
+        One mask is for all gates, or with `recurrent_dropout` each has its own. The numbers that are drawn are Keras's,
+        which draws for each gate in any case.
+        """
+        if not self.drawn(training):
+            return None, None
+        whole: Any = initial_states(self.units, batch_of(inputs), self._dtype)
+        n = self.GATES if self.recurrent_dropout else 1
+        found = []
+        for like, rate in ((inputs, self.dropout), (whole, self.recurrent_dropout)):
+            found.append([dropped(like, rate, training) for _ in range(n)] if rate else None)
+            generators.skip(self.GATES - n if rate else 0)
+        return found[0], found[1]
+
+    def drawn(self, training: Training | None) -> int:
+        """Return how many masks Keras draws for a step."""
+        rates = self.dropout, self.recurrent_dropout
+        return 0 if training is None or training is False else self.GATES * sum(rate > 0 for rate in rates)
+
+    def project(self, inputs: Any, masks: Sequence[Tensor] | None = None) -> Any:
         """Return the part of all steps that needs no state. f[*s, n] -> f[*s, gates * units]."""
-        inputs = cast(inputs, self._dtype)
-        rank = inputs.shape.rank
-        projected = matmul(inputs, self.kernel) if rank == 2 else tensordot(inputs, self.kernel, [[rank - 1], [0]])
+        projected = _product(cast(inputs, self._dtype), self.kernel, masks)
         bias = self._input_bias()
         return projected if bias is None else projected + bias
 
     def _input_bias(self) -> Any:
         return self.bias
 
-    def step(self, projected: Tensor, states: Sequence[Any]) -> tuple[Any, list[Any]]:
-        """Return the output of a step and the states after it. projected: f[b, gates * units]."""
+    def step(
+        self, projected: Tensor, states: Sequence[Any], masks: Sequence[Tensor] | None = None
+    ) -> tuple[Any, list[Any]]:
+        """Return the output of a step and the states after it. projected: f[b, gates * units]. masks: of the state."""
         raise NotImplementedError
 
-    def call(self, inputs: Tensor, states: Tensor | Sequence[Tensor], training: Training | None = None) -> Any:
-        """Return (output, states) of one step. f[b, n], [f[b, units], ...]."""
+    def call(
+        self,
+        inputs: Tensor,
+        states: Tensor | Sequence[Tensor],
+        training: Training | None = None,
+        masks: tuple[Any, Any] | None = None,
+    ) -> Any:
+        """Return (output, states) of one step. f[b, n], [f[b, units], ...]. masks: those of all steps."""
         alone = not isinstance(states, (list, tuple))
-        if training is not None and training is not False and self.dropout:
-            inputs = inputs * dropped(inputs, self.dropout, training)
-        output, after = self.step(self.project(inputs), [states] if alone else list(states))
+        of_inputs, of_state = self.masks(inputs, training) if masks is None else masks
+        output, after = self.step(self.project(inputs, of_inputs), [states] if alone else list(states), of_state)
         return output, after[0] if alone else after
 
     def get_initial_state(
@@ -119,9 +146,11 @@ class Cell(Layer):
 class SimpleRNNCell(Cell):
     """activation(x @ kernel + h @ recurrent_kernel + bias). Source: tf.keras.layers.SimpleRNNCell."""
 
-    def step(self, projected: Tensor, states: Sequence[Any]) -> tuple[Any, list[Any]]:
+    def step(
+        self, projected: Tensor, states: Sequence[Any], masks: Sequence[Tensor] | None = None
+    ) -> tuple[Any, list[Any]]:
         """Return the output of a step and the states after it."""
-        output = self.activation(projected + matmul(states[0], self.recurrent_kernel))
+        output = self.activation(projected + _product(states[0], self.recurrent_kernel, masks))
         return output, [output]
 
 
@@ -153,10 +182,12 @@ class LSTMCell(Cell):
 
         return first
 
-    def step(self, projected: Tensor, states: Sequence[Any]) -> tuple[Any, list[Any]]:
+    def step(
+        self, projected: Tensor, states: Sequence[Any], masks: Sequence[Tensor] | None = None
+    ) -> tuple[Any, list[Any]]:
         """Return the output of a step and the states after it."""
         h, c = states
-        i, f, candidate, o = split(projected + matmul(h, self.recurrent_kernel), 4, axis=1)
+        i, f, candidate, o = split(projected + _product(h, self.recurrent_kernel, masks), 4, axis=1)
         gate = self.recurrent_activation
         c = gate(f) * c + gate(i) * self.activation(candidate)
         h = gate(o) * self.activation(c)
@@ -185,12 +216,14 @@ class GRUCell(Cell):
     def _input_bias(self) -> Any:
         return self.bias if self.bias is None or not self.reset_after else unstack(self.bias)[0]
 
-    def step(self, projected: Tensor, states: Sequence[Any]) -> tuple[Any, list[Any]]:
+    def step(
+        self, projected: Tensor, states: Sequence[Any], masks: Sequence[Tensor] | None = None
+    ) -> tuple[Any, list[Any]]:
         """Return the output of a step and the states after it."""
         h, n = states[0], self.units
         gate = self.recurrent_activation
         if self.reset_after:
-            inner = matmul(h, self.recurrent_kernel)
+            inner = _product(h, self.recurrent_kernel, masks)
             if self.bias is not None:
                 inner = inner + unstack(self.bias)[1]
             (xz, xr, xh), (hz, hr, hh) = split(projected, 3, axis=1), split(inner, 3, axis=1)
@@ -199,10 +232,20 @@ class GRUCell(Cell):
         else:
             xzr, xh = split(projected, [2 * n, n], axis=1)
             zr_kernel, h_kernel = split(self.recurrent_kernel, [2 * n, n], axis=1)
-            z, r = split(gate(xzr + matmul(h, zr_kernel)), 2, axis=1)
-            candidate = self.activation(xh + matmul(r * h, h_kernel))
+            z, r = split(gate(xzr + _product(h, zr_kernel, masks and masks[:2])), 2, axis=1)
+            candidate = self.activation(xh + _product(r * h, h_kernel, masks and masks[2:]))
         h = z * h + (1 - z) * candidate
         return h, [h]
+
+
+def _product(value: Tensor, kernel: Tensor, masks: Sequence[Tensor] | None) -> Any:
+    """value @ kernel, some of the value dropped: by one mask, or by one for each of as many parts of the kernel."""
+    if masks is not None and len(masks) > 1:
+        parts = split(kernel, len(masks), axis=1)
+        return concat([_product(value, part, [mask]) for part, mask in zip(parts, masks, strict=True)], axis=-1)
+    value = value if masks is None else value * masks[0]
+    rank = value.shape.rank or 0
+    return matmul(value, kernel) if rank == 2 else tensordot(value, kernel, [[rank - 1], [0]])
 
 
 def batch_of(inputs: Tensor) -> Any:

@@ -1,4 +1,4 @@
-"""Noise in training, and penalties of outputs: GaussianNoise, AlphaDropout, SpatialDropout2D and kin, as in Keras 2."""
+"""Noise in training: GaussianNoise, AlphaDropout, SpatialDropout2D and kin, and learnt rectifiers, as in Keras 2."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.ops.activations import relu
 from fastgraph.ops.elementwise import cast, identity
 from fastgraph.ops.movement import shape
-from fastgraph.ops.random_ops import normal
+from fastgraph.ops.random_ops import normal, uniform
 
 
 def in_training(training: Training, noisy: Callable[[], Any], plain: Any) -> Any:
@@ -67,6 +67,25 @@ class GaussianDropout(_Noise):
             return inputs
         deviation = math.sqrt(self.rate / (1.0 - self.rate))
         return inputs * normal(shape(inputs), 1.0, deviation, inputs.dtype, seed=backend.op_seed(self))
+
+
+class AlphaDropout(_Noise):
+    """Dropout that keeps mean and variance: a share becomes SELU's least value. Source: Klambauer et al. 2017."""
+
+    def __init__(
+        self, rate: float, noise_shape: Sequence[int] | None = None, seed: int | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(rate, seed, **kwargs)
+        self._take(locals())
+
+    def _noisy(self, inputs: Any) -> Any:
+        rate, least = self.rate, -1.6732632423543772 * 1.0507009873554805
+        if not 0 < rate < 1:
+            return inputs
+        dims = shape(inputs) if self.noise_shape is None else self.noise_shape
+        kept = cast(uniform(dims, dtype=backend.floatx(), seed=backend.op_seed(self)) >= rate, inputs.dtype)
+        a = ((1 - rate) * (1 + rate * least**2)) ** -0.5
+        return a * (inputs * kept + least * (1 - kept)) - a * least * rate
 
 
 class SpatialDropout2D(Dropout):
