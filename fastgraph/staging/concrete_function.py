@@ -214,7 +214,7 @@ class ConcreteFunction(FastCall):
         """Note the graph where this thread wants those that run."""
         graphs = current_state().extra.get(GRAPHS)
         if graphs is not None:
-            graphs.setdefault(self._trace.graph)
+            graphs.setdefault(self._trace.graph, self)
 
     def offer(self, caller: FastCall, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> None:
         """Let `caller` remember the Plan for these arguments, if there is one and they say at sight that it fits."""
