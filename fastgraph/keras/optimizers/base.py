@@ -165,7 +165,7 @@ class Optimizer(Arguments, Trackable):
 
     @property
     def _behind_slots(self) -> list[Variable]:
-        """What Keras 3 counts among `variables` besides, and Keras 2 does not."""
+        """Variables that Keras 3 counts among `variables` besides, and Keras 2 does not."""
         return []
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
