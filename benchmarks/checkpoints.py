@@ -3,27 +3,32 @@
     python -m benchmarks.checkpoints [--gigabytes 2] [--rounds 3] [--folder DIR]
 
 The plain ones: `dd` of as many zeros with fsync, and a read of as many bytes into memory that is there already, as the
-Variables' is. (`dd` to nowhere reads into one piece that never leaves the cache: what no restoration can do.) Prints
-seconds, best of the rounds, GB/s, the ratio to the plain ones, and how much memory saving and restoring took beside
-that of the Variables.
+Variables' is. (`dd` to nowhere reads into one piece that never leaves the cache: what no restoration can do.) All take
+turns. Prints seconds, the best and the middle of the rounds, GB/s, the ratio to the plain ones, and how much memory
+saving and restoring took beside that of the Variables.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import importlib
+import itertools
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 N = 32  # Variables
 WHAT = ("save", "read warm", "read cold")  # cold: the files are not in the system's memory
+Round = dict[str, tuple[float, int]]  # of each of these, seconds and bytes
 
 
 def resident() -> int:
@@ -51,29 +56,26 @@ def measured(act: Callable[[], Any]) -> tuple[float, int]:
     return seconds, max(0, most - before)
 
 
-def library(name: str, gigabytes: float, rounds: int, folder: str) -> dict[str, Any]:
-    """Save and restore with `fastgraph` or `tensorflow`."""
-    import importlib
-
+def library(name: str, gigabytes: float, folder: str) -> Iterator[Round]:
+    """Save and restore with `fastgraph` or `tensorflow`, whenever the next round is wanted."""
     tf = importlib.import_module(name)
     size = int(gigabytes * 1e9 / 4 / N)
     v = [tf.Variable(tf.random.stateless_uniform([size], [i, 1])) for i in range(N)]
     small = tf.Variable(0.0)
     checkpoint = tf.train.Checkpoint(v=v, small=small)
-    found: dict[str, Any] = {what: [] for what in WHAT}
-    for i in range(rounds):
+    for i in itertools.count():
         path = f"{folder}/{name}{i}"
-        found["save"].append(measured(lambda path=path: _synced(checkpoint.write(path), name)))
+        found = {"save": measured(lambda path=path: _synced(checkpoint.write(path), name))}
         for what in WHAT[1:]:
             for each in v:
                 each.assign(tf.fill([size], 0.5))
             if what == "read cold":
                 forgotten(f"{path}.data-00000-of-00001")
-            found[what].append(measured(lambda path=path: checkpoint.read(path).assert_consumed()))
+            found[what] = measured(lambda path=path: checkpoint.read(path).assert_consumed())
         assert float(tf.reduce_max(v[-1])) > 0.9
         for file in Path(folder).glob(f"{name}{i}*"):
             file.unlink()
-    return found
+        yield found
 
 
 def forgotten(path: str) -> None:
@@ -90,15 +92,14 @@ def _synced(path: str, name: str) -> None:
                 os.fsync(opened.fileno())
 
 
-def plain(gigabytes: float, rounds: int, folder: str) -> dict[str, list[tuple[float, int]]]:
+def plain(gigabytes: float, folder: str) -> Iterator[Round]:
     """Write as many bytes with `dd`, and read them into memory."""
     place, memory = f"{folder}/plain", memoryview(bytearray(b"1") * (int(gigabytes * 1e9) >> 20 << 20))
-    found: dict[str, list[tuple[float, int]]] = {what: [] for what in WHAT}
-    for _ in range(rounds):
+    while True:
         command = ["dd", "bs=1M", "if=/dev/zero", f"of={place}", f"count={len(memory) >> 20}", "conv=fsync"]
         begin = time.perf_counter()
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-        found["save"].append((time.perf_counter() - begin, 0))
+        found = {"save": (time.perf_counter() - begin, 0)}
         for what in WHAT[1:]:
             if what == "read cold":
                 forgotten(place)
@@ -107,10 +108,20 @@ def plain(gigabytes: float, rounds: int, folder: str) -> dict[str, list[tuple[fl
                 at = 0
                 while n := file.readinto(memory[at : at + (1 << 20)]):
                     at += n
-            found[what].append((time.perf_counter() - begin, 0))
+            found[what] = time.perf_counter() - begin, 0
             assert at == len(memory)
         os.unlink(place)
-    return found
+        yield found
+
+
+def served(python: str, command: list[str]) -> Iterator[Round]:
+    """The rounds of a process of its own, which waits between them."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([python, __file__, *command], text=True, **pipes) as process:
+        assert process.stdin is not None and process.stdout is not None
+        while True:
+            print(file=process.stdin, flush=True)
+            yield json.loads(process.stdout.readline())
 
 
 def main() -> None:
@@ -120,25 +131,34 @@ def main() -> None:
     parser.add_argument("--folder")
     parser.add_argument("--library")
     args = parser.parse_args()
+    kinds = {"plain": plain, **{name: functools.partial(library, name) for name in ("fastgraph", "tensorflow")}}
     if args.library:
-        print(json.dumps(library(args.library, args.gigabytes, args.rounds, args.folder)))
+        rounds = kinds[args.library](args.gigabytes, args.folder)
+        for _ in sys.stdin:
+            print(json.dumps(next(rounds)), flush=True)
         return
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
-        rows = {"plain": plain(args.gigabytes, args.rounds, folder)}
-        for name, python in (("fastgraph", sys.executable), ("tensorflow", os.environ.get("PEER_TENSORFLOW"))):
-            if python:
-                command = [python, __file__, "--library", name, "--folder", folder]
-                command += ["--gigabytes", str(args.gigabytes), "--rounds", str(args.rounds)]
-                done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
-                rows[name] = json.loads(done.stdout.splitlines()[-1])
+        said = ["--folder", folder, "--gigabytes", str(args.gigabytes)]
+        pythons = {
+            "plain": sys.executable,
+            "fastgraph": sys.executable,
+            "tensorflow": os.environ.get("PEER_TENSORFLOW"),
+        }
+        peers = {name: served(python, ["--library", name, *said]) for name, python in pythons.items() if python}
+        rows: dict[str, list[Round]] = {name: [] for name in peers}
+        for _ in range(args.rounds):  # in turn, for the disk is another one every minute
+            for name, rounds in peers.items():
+                rows[name].append(next(rounds))
+        for rounds in peers.values():
+            rounds.close()
     for what in WHAT:
-        base = min(seconds for seconds, _ in rows["plain"][what])
         for name, found in rows.items():
-            best = min(seconds for seconds, _ in found[what])
-            most = max(size for _, size in found[what])
+            seconds = sorted([each[what][0] for each in found])
+            middle, base = statistics.median(seconds), statistics.median([each[what][0] for each in rows["plain"]])
+            most = max(each[what][1] for each in found)
             print(
-                f"{what:10} {name:11} {best:6.2f} s {args.gigabytes / best:6.2f} GB/s, {base / best:5.2f} of plain, "
-                f"{most / 1e6:7.1f} MB more memory"
+                f"{what:10} {name:11} best {seconds[0]:6.2f} s, in the middle {middle:6.2f} s, "
+                f"{args.gigabytes / middle:6.2f} GB/s, {base / middle:5.2f} of plain, {most / 1e6:7.1f} MB more memory"
             )
 
 

@@ -45,7 +45,8 @@ WORKLOADS = (
     "scalar_add", "op_gradient", "small_ops", "call", "power", "chain", "softmax_cross_entropy", "gemm",
     "linear_regression", "mlp", "convnet", "loop", "rnn", "chains", "attention", "tracing", "traces",
     "conversion", "convolutions", "eager_convolutions", "graph_defs", "staged_for", "appended_lists", "recurrences",
-    "factorizations", "library_ops", "loop_shapes", "pipelines", "surroundings", "keras_fit", "small_keras_fit", "ops",
+    "factorizations", "library_ops", "loop_shapes", "pipelines", "saved_models", "surroundings", "keras_fit",
+    "small_keras_fit", "ops",
 )  # fmt: skip
 SAMPLE_S = 0.15
 PUBLISHED = ROOT / "benchmarks" / "results"

@@ -239,6 +239,9 @@ def bfloat16_as_uint16(capsule: Any) -> bool: ...
 def from_array(array: Any, dtype: DType | None = None, copy: bool = True) -> EagerTensor:
     """A tensor of the elements of `array`, cast to `dtype` (None: its own)."""
 
+def new_array(shape: tuple[int, ...], dtype: DType) -> np.ndarray[Any, Any]:
+    """An ndarray of memory that the pool has kept, to be written by a body that returns it: its tensor shares it."""
+
 def as_array(t: EagerTensor) -> np.ndarray[Any, Any]:
     """The elements of `t` as a read-only ndarray that shares them."""
 

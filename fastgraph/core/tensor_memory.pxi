@@ -88,6 +88,19 @@ def as_array(EagerTensor t not None):
     return tensor_array(t)
 
 
+def new_array(tuple shape, dtype) -> np.ndarray:
+    """An ndarray of memory that the pool has kept, to be written by a body that returns it: its tensor shares it.
+
+    The system clears what NumPy takes anew for each large array, which may cost more than what the body does.
+    """
+    cdef int64_t[MAX_RANK] dims
+    cdef int i
+    for i in range(len(shape)):
+        dims[i] = shape[i]
+    return _view(wrap_block(block_new(_count(len(shape), &dims[0]) * _item_sizes[dtype.code]), dtype.code, len(shape),
+                            &dims[0]), cnp.NPY_ARRAY_WRITEABLE)
+
+
 cdef EagerTensor _adopt(object value):
     """A tensor that takes over `value`, a body's result: a dense array without a copy. Nobody may write to it later."""
     cdef cnp.ndarray array

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base.dtype import uint8
 from fastgraph.core.native.array_kernels import jpeg_colors
+from fastgraph.core.tensor import new_array
 from fastgraph.ops.families import Array
 
 #: How many rows a picture must have, of the number that its head says.
@@ -44,7 +46,11 @@ def turbo_pixels(data: bytes, channels: int, ratio: int, fast: bool, smooth: boo
         if colors not in ("Gray", "RGB", "YCbCr") or height * width > most or (ratio > 1 and max(height, width) <= 8):
             return None  # of the smallest ones several scales have the size
         wanted = "GRAY" if channels == 1 or (channels == 0 and colors == "Gray") else "RGB"
-        pixels: Array = turbo.decode_jpeg(data, wanted, fast, not smooth, -(-height // ratio), -(-width // ratio))
+        if ratio > 1:
+            found: Array = turbo.decode_jpeg(data, wanted, fast, not smooth, -(-height // ratio), -(-width // ratio))
+            return found
+        pixels = new_array((height, width, 3 if wanted == "RGB" else 1), uint8)
+        turbo.decode_jpeg(data, wanted, fast, not smooth, buffer=pixels)
     except Exception:  # damaged, a little or wholly, or sampled in a way that it has no name for
         return None
     return pixels

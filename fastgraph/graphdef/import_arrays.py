@@ -13,6 +13,7 @@ import numpy as np
 from fastgraph.composites import sparse_math
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DType
+from fastgraph.core.conversion import constant
 from fastgraph.core.registry import public_function
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_values import fixed
@@ -214,6 +215,12 @@ def _least_squares(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return public_function("linalg.lstsq")(*inputs, fast=attrs.get("fast", True), name=name)
 
 
+def _device_index(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Return the place of the CPU among kinds of devices, or their number: what Case takes as its last branch."""
+    kinds = attrs["device_names"]
+    return constant(kinds.index("CPU") if "CPU" in kinds else len(kinds), dtypes.int32)
+
+
 ARRAYS: dict[str, Make] = {
     "AccumulateNV2": lambda name, inputs, attrs: public_function("add_n")(inputs, name=name),
     "ApproximateEqual": _near,
@@ -242,11 +249,15 @@ ARRAYS: dict[str, Make] = {
     "Cross": public("linalg.cross"),
     "DenseBincount": _bincount,
     "DepthToSpace": public("nn.depth_to_space", "block_size", "data_format"),
+    "DeviceIndex": _device_index,
     "DynamicPartition": public("dynamic_partition", "num_partitions"),
     "DynamicStitch": _stitch,
     "Empty": lambda name, inputs, attrs: public_function("zeros")(inputs[0], attrs["dtype"], name=name),
     "EuclideanNorm": _reduced("math.reduce_euclidean_norm"),
     "ExtractImagePatches": _patches,
+    "FakeParam": lambda name, inputs, attrs: public_function("zeros")(
+        [n or 0 for n in attrs["shape"].shape or ()], attrs["dtype"], name=name
+    ),
     "FakeQuantWithMinMaxVars": public("quantization.fake_quant_with_min_max_vars", "num_bits", "narrow_range"),
     "FakeQuantWithMinMaxVarsPerChannel": public(
         "quantization.fake_quant_with_min_max_vars_per_channel", "num_bits", "narrow_range"
@@ -274,6 +285,7 @@ ARRAYS: dict[str, Make] = {
     "RandomPoissonV2": _poisson,
     "ReverseSequence": public("reverse_sequence", seq_axis="seq_dim", batch_axis="batch_dim"),
     "Roll": public("roll"),
+    "ScatterNdNonAliasingAdd": public("tensor_scatter_nd_add"),
     "SelfAdjointEigV2": _eigh,
     "SpaceToBatchND": public("space_to_batch"),
     "SpaceToDepth": public("nn.space_to_depth", "block_size", "data_format"),

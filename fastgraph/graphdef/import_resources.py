@@ -379,6 +379,19 @@ def _from_file(library: Library, name: str, inputs: list[Any], attrs: dict[str, 
     return bind_named(name, get("table_import"), given, _of(table))
 
 
+#: Operations on tables, of TensorFlow 1 too, whose first version has a name where the second has a handle.
+_TABLES: dict[str, Make] = {
+    "HashTable": _table(is_fixed=True),
+    **dict.fromkeys(("MutableDenseHashTable", "MutableHashTable", "MutableHashTableOfTensors"), _table(is_fixed=False)),
+    "InitializeTable": _with_table("table_import"),
+    "InitializeTableFromTextFile": _from_file,
+    "LookupTableExport": _with_table("table_export"),
+    "LookupTableFind": _found,
+    "LookupTableImport": _with_table("table_import"),
+    "LookupTableInsert": _with_table("table_insert"),
+    "LookupTableSize": _with_table("table_size"),
+}
+
 RESOURCES: dict[str, Make] = {
     "VarHandleOp": _handle,
     "ReadVariableOp": of_variable("read_variable"),
@@ -400,16 +413,10 @@ RESOURCES: dict[str, Make] = {
     "ResourceStridedSliceAssign": _slice_assigned,
     **{f"ResourceApply{kind}": _updated(rule, n, None) for kind, (rule, n, _) in _DENSE.items()},
     **{f"ResourceSparseApply{kind}": _updated(*_DENSE[kind]) for kind in _OF_ROWS},
-    **dict.fromkeys(("AnonymousHashTable", "HashTableV2"), _table(is_fixed=True)),
+    "AnonymousHashTable": _table(is_fixed=True),
     **dict.fromkeys(
-        ("AnonymousMutableDenseHashTable", "AnonymousMutableHashTable", "AnonymousMutableHashTableOfTensors",
-         "MutableDenseHashTableV2", "MutableHashTableOfTensorsV2", "MutableHashTableV2"), _table(is_fixed=False)),
-    "InitializeTableFromTextFileV2": _from_file,
-    "InitializeTableV2": _with_table("table_import"),
-    "LookupTableExportV2": _with_table("table_export"),
-    "LookupTableFindV2": _found,
-    "LookupTableImportV2": _with_table("table_import"),
-    "LookupTableInsertV2": _with_table("table_insert"),
+        ("AnonymousMutableDenseHashTable", "AnonymousMutableHashTable", "AnonymousMutableHashTableOfTensors"),
+        _table(is_fixed=False)),
+    **{f"{op}{version}": make for op, make in _TABLES.items() for version in ("", "V2")},
     "LookupTableRemoveV2": _with_table("table_remove"),
-    "LookupTableSizeV2": _with_table("table_size"),
 }  # fmt: skip

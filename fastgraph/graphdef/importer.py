@@ -599,6 +599,7 @@ STRUCTURE: dict[str, Callable[[Body, str, list[Any], dict[str, Any]], Any]] = {
     "StatelessCase": _case,
     "PartitionedCall": _call,
     "StatefulPartitionedCall": _call,
+    "BatchFunction": _call,  # of one call's tensors: what calls at the same time would share is only speed
     "EagerPyFunc": _python,
 }
 

@@ -25,6 +25,8 @@ Atan2 y:T x:T -> z:T | T:type
 AvgPool value:T -> output:T | ksize:ints strides:ints padding:string data_format:string=NHWC T:type
 AvgPoolGrad orig_input_shape:int32 grad:T -> output:T | ksize:ints strides:ints padding:string data_format:string=NHWC
   T:type
+BatchFunction in_tensors:*Tin captured_tensors:*Tcaptured -> out_tensors:*Tout | Tin:types Tcaptured:types Tout:types
+  f:func
 BatchMatMul BatchMatMulV2 x:T y:T -> output:T | T:type adj_x:bool=False adj_y:bool=False grad_x:bool=False
   grad_y:bool=False
 BatchToSpaceND input:T block_shape:Tblock_shape crops:Tcrops -> output:T | T:type Tblock_shape:type=int32

@@ -155,7 +155,8 @@ class Network:
                 for node, (args, kwargs) in ((node, _by_name(node)) for node in self.nodes)
                 if node.layer is layer and node.inputs
             ]
-            rows.append({**described(layer), "name": layer.name, "inbound_nodes": calls})
+            rows.append(described(layer))
+            rows[-1] |= {"name": layer.name, "inbound_nodes": calls}
         return {
             "layers": rows,
             "input_layers": _ends(self.structure, numbers),
@@ -201,9 +202,8 @@ def rebuilt(config: dict[str, Any], made: Callable[[dict[str, Any]], Any]) -> tu
     if any(isinstance(call, list) or "args" not in call for row in config["layers"] for call in row["inbound_nodes"]):
         config = _of_keras_2(config, first)
     layers = {row["name"]: made(row) for row in config["layers"]}
-    outputs: dict[tuple[str, int], Any] = {
-        (name, 0): layer._nodes[0].outputs for name, layer in layers.items() if layer._nodes
-    }
+    inputs = [row["name"] for row in config["layers"] if not row["inbound_nodes"]]
+    outputs: dict[tuple[str, int], Any] = {(name, 0): layers[name]._nodes[0].outputs for name in inputs}
     waiting = [
         (row["name"], number, call)
         for row in config["layers"]

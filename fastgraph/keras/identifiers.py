@@ -5,9 +5,10 @@ Rule: each kind (activations, initializers, ...) has one table from lower-case n
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 #: A stand-in for a function or an object of Keras's: itself, its class, its name, a config of it; None for none.
@@ -126,4 +127,31 @@ def described(thing: Any, module: str, legacy: bool = False) -> Any:
     name = full if full in _registered else None
     if legacy:
         return {"class_name": full, "config": config}
-    return {"module": module, "class_name": kind.__name__, "config": config, "registered_name": name}
+    found = {"module": module, "class_name": kind.__name__, "config": config, "registered_name": name}
+    if module == "keras.layers" and hasattr(_scopes, "described"):
+        _scopes.described.setdefault(id(thing), (thing, []))[1].append(found)
+    return found
+
+
+@contextlib.contextmanager
+def sharing() -> Iterator[None]:
+    """A context in which layers are one, in this thread, that are described several times or made of such configs.
+
+    As Keras has it: these configs have the same `shared_object_id`.
+    """
+    _scopes.described, _scopes.made = {}, {}
+    try:
+        yield
+        for number, (_, configs) in enumerate(_scopes.described.values()):
+            for each in configs if len(configs) > 1 else ():
+                each["shared_object_id"] = number
+    finally:
+        del _scopes.described, _scopes.made
+
+
+def made_once(config: Mapping[str, Any], make: Callable[[], Any]) -> Any:
+    """Return what `make` makes of a config, or in `sharing` what a config with the same number was made to."""
+    number, made = config.get("shared_object_id"), getattr(_scopes, "made", {})
+    if number is None or number not in made:
+        made[number] = make()
+    return made[number]

@@ -151,7 +151,8 @@ def save_model(
         )
     shapes = getattr(model, "_shapes", None)
     try:
-        described = layers.serialize(model)
+        with identifiers.sharing():
+            described = layers.serialize(model)
     except NotImplementedError:
         if path.endswith(".keras"):
             raise
@@ -171,10 +172,9 @@ def save_model(
         weight_files.write_content(os.path.join(path, _CONFIG), text.encode())
         return
 
-    where, held = _optimizer_group(model)
-    if isinstance(model.optimizer, optimizers.SGD) and not model.optimizer.momentum:
-        held = [one for one in held if one.shape.rank == 0][:2]  # Keras 3 makes no slots of it
-    weights = weight_files.h5_content(model, (where, held))
+    where, layouts = _optimizer_group(model)
+    plain = isinstance(model.optimizer, optimizers.SGD) and not model.optimizer.momentum  # Keras 3 makes no slots of it
+    weights = weight_files.h5_content(model, (where, layouts[3 if plain else 0]))
 
     def write(name: str) -> None:
         with zipfile.ZipFile(name, "w") as file:
@@ -194,7 +194,7 @@ def _legacy(model: Any, with_optimizer: bool) -> memoryview:
         )
     training, slots = _compiled(model) if with_optimizer else None, []
     if training is not None:
-        slots = [one for one in _optimizer_group(model)[1] if one is not model.optimizer._learning_rate]
+        slots = _optimizer_group(model)[1][2]
         rule = training.pop("optimizer")
         own = rule["registered_name"] or f"Custom>{rule['class_name']}"
         training["optimizer_config"] = {"class_name": own, "config": {**rule["config"], "is_legacy_optimizer": False}}
@@ -202,14 +202,17 @@ def _legacy(model: Any, with_optimizer: bool) -> memoryview:
     return legacy_h5.content(model, config, json.dumps(training, default=_plain) if training else "", slots)
 
 
-def _optimizer_group(model: Any) -> tuple[str, list[Any]]:
-    """The place of the optimizer's variables in a file, and these: the rate among them, as in Keras 3."""
+def _optimizer_group(model: Any) -> tuple[str, list[list[Any]]]:
+    """The place of the optimizer's variables in a file, and which these are in Keras 3.
+
+    Then without what comes behind slots, as in Keras 2, which has no rate either, and as Keras 3 has those of SGD.
+    """
     optimizer: Any = getattr(model, "optimizer", None)
     if optimizer is None or not optimizer._index_dict:
-        return "/optimizer/vars", []
+        return "/optimizer/vars", [[]] * 4
     first, *slots = optimizer.variables
-    rate = optimizer._learning_rate
-    return "/optimizer/vars", [first, *([rate] if isinstance(rate, Variable) else []), *slots]
+    head = [first, *([optimizer._learning_rate] if isinstance(optimizer._learning_rate, Variable) else [])]
+    return "/optimizer/vars", [[*head, *slots, *optimizer._behind_slots], [*head, *slots], [first, *slots], head]
 
 
 def _compile_arguments(training: Mapping[str, Any]) -> dict[str, Any]:
@@ -279,9 +282,11 @@ def load_model(
         whole = config_versions.from_keras_3(whole)
     with identifiers.CustomObjectScope(custom_objects or {}):
         try:
-            model = layers.deserialize(whole)
+            with identifiers.sharing():
+                model = layers.deserialize(whole)
             if not folder and not legacy and (words := _vocabularies(path, model)):
-                model = layers.deserialize(config_versions.with_vocabularies(whole, words))
+                with identifiers.sharing():
+                    model = layers.deserialize(config_versions.with_vocabularies(whole, words))
         except (KeyError, TypeError, ValueError) as error:
             if not version.startswith("3."):  # files of this package say 3
                 raise

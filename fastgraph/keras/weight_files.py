@@ -407,9 +407,9 @@ def h5_content(model: Any, more: tuple[str, list[Any]] = ("", [])) -> memoryview
 
 
 def read_h5(
-    path: str, model: Any, more: tuple[str, list[Any]] = ("", []), skip: bool = False, by_name: bool = False
+    path: str, model: Any, more: tuple[str, list[list[Any]]] = ("", [[]]), skip: bool = False, by_name: bool = False
 ) -> None:
-    """Set the weights from a file, and `more`, an optimizer's variables with its rate, where the file has as many.
+    """Set the weights from a file, and the first of `more`, an optimizer's variables, of which the file has as many.
 
     skip: leave what does not fit as it is, with a warning. by_name: of a legacy file set layers of the same names.
     """
@@ -418,13 +418,13 @@ def read_h5(
         values: list[Any] = []
         if legacy_h5.is_legacy(file):
             found = legacy_h5.rows_of(path, file, model, by_name)
-            values = legacy_h5.optimizer_values(file) if more[1] else []
+            values = legacy_h5.optimizer_values(file) if more[1][0] else []
         elif by_name:
             raise ValueError(f"{path} has layers by their places: by_name=True is for Keras 2's .h5.")
         else:
             for name, own, _ in _groups_in(path, file, model, skip):
                 found.append([(f"{name}/{i}", np.asarray(file[f"{name}/{i}"]), one) for i, one in enumerate(own)])
-            if more[1] and more[0] in file:
+            if more[1][0] and more[0] in file:
                 values = [np.asarray(file[f"{more[0]}/{i}"]) for i in range(len(file[more[0]]))]
     kept: list[tuple[str, Any, Any]] = []
     for part in found:
@@ -434,9 +434,7 @@ def read_h5(
             raise ValueError(wrong)
         else:
             _warn_skipped(wrong)
-    head, rate, slots = more[1][:1], more[1][1:2], more[1][2:]  # Keras 2 has no rate, Keras 3's SGD may have no slots
-    fits = [one for one in (more[1], head + slots, head + rate) if len(one) == len(values)]
-    slots = fits[0] if fits else []
+    slots: list[Any] = next((one for one in more[1] if len(one) == len(values)), [])
     rows = [(f"{more[0]}/{i}", *row) for i, row in enumerate(zip(values, slots, strict=False))]
     if values and (len(values) != len(slots) or _misfit(path, rows)):
         warnings.warn(f"{path}: the optimizer's variables are of another kind, so it begins anew.", stacklevel=4)

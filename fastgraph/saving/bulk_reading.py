@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from fastgraph.core import cells
-from fastgraph.core.base.cpu_count import available
 from fastgraph.core.base.dtype import string, variant
 from fastgraph.core.base.shapes import compatible
 from fastgraph.core.tensor import cell_assign, from_array
@@ -27,7 +26,7 @@ from fastgraph.state.variable import Variable
 T = TypeVar("T")
 
 _KEPT = 1 << 24  # bytes of all tensors that are read once
-_N_THREADS = min(4, available())
+_N_THREADS = 4  # on two cores too: a thread that waits for the disk takes none
 
 
 class Reading:

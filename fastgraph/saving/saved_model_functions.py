@@ -43,6 +43,8 @@ _BUILT = frozenset({"_trace", "_structure", "_runner", "_cell_names", "_flat", "
 class RestoredConcreteFunction(ConcreteFunction):
     """A function of a SavedModel's library; `bound` is what it takes besides its arguments: Cells, tensors, tables."""
 
+    _KEEPS_NAMES = True
+
     def __init__(
         self, name: str, library: Library, signature: Signature, result: Any, keywords: Sequence[str] | None = None
     ) -> None:
@@ -128,18 +130,8 @@ class RestoredConcreteFunction(ConcreteFunction):
         """Let so many arguments, and no more, be given without their names."""
         self._most_positional = positional
 
-    def leaves_of_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """Return the input tensors that a call's arguments hold. Raises TypeError for arguments that do not fit."""
-        if self._most_positional >= 0:
-            names = self._flat_names()
-            if len(args) > self._most_positional:
-                summary = f"{self.signature.name}({', '.join(f'{name}' for name in names)})"
-                raise TypeError(
-                    f"{summary} takes {self._most_positional} positional arguments, got {len(args)}: give them by name."
-                )
-            kwargs = {**dict(zip(names, args, strict=False)), **kwargs}
-            args = ()
-        return super().leaves_of_call(args, kwargs)
+    def _n_positional(self) -> int:
+        return self._most_positional if self._most_positional >= 0 else super()._n_positional()
 
     def call_flat(self, leaves: list[Any]) -> Any:
         """Call the graph on its input tensors, on a replica that of its own copies of Variables."""

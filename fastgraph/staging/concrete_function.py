@@ -53,6 +53,8 @@ class ConcreteFunction(FastCall):
     if given must be those of the trace.
     """
 
+    _KEEPS_NAMES = False  # whether its type shows the names that specs have of parameters
+
     def __init__(self, trace: GraphTrace, signature: Signature, structure: Any, name: str) -> None:
         self._trace = trace
         self.signature = signature
@@ -186,7 +188,8 @@ class ConcreteFunction(FastCall):
     def function_type(self) -> FunctionType:
         """The signature of the trace, with the specs of tensors and the values of the others."""
         held = {id(each): TensorSpec(each.shape, each.dtype) for each in self.captured_inputs if each is not None}
-        return of_trace(self.signature.parameters, self.signature.structure, self._result_types(), held)
+        named = self._KEEPS_NAMES
+        return of_trace(self.signature.parameters, self.signature.structure, self._result_types(), held, named)
 
     def _result_types(self) -> Any:
         return nesting.map_structure(
@@ -214,7 +217,7 @@ class ConcreteFunction(FastCall):
         """Note the graph where this thread wants those that run."""
         graphs = current_state().extra.get(GRAPHS)
         if graphs is not None:
-            graphs.setdefault(self._trace.graph)
+            graphs.setdefault(self._trace.graph, self)
 
     def offer(self, caller: FastCall, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> None:
         """Let `caller` remember the Plan for these arguments, if there is one and they say at sight that it fits."""
@@ -286,10 +289,7 @@ class ConcreteFunction(FastCall):
                 raise
             if also := self._flat_misfit(args, kwargs):
                 raise TypeError(self._unbound(args, kwargs, error, also)) from error
-            leaves = [*args, *[kwargs[name] for name in self._flat_names()[len(args) :]]]
-            if not all(isinstance(leaf, Tensor) for leaf in leaves):
-                raise TypeError(self._unbound(args, kwargs, error, str(error))) from error
-        return self._fitted(leaves)
+        return self._fitted([*args, *[kwargs[name] for name in self._flat_names()[len(args) :]]])
 
     def _unbound(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError, also: str) -> str:
         """Say in TensorFlow's words that a call fits neither the function's parameters nor the graph's tensors."""
@@ -307,16 +307,24 @@ class ConcreteFunction(FastCall):
     def _flat_misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """Say why the call does not fit the graph's tensors alone either, in the order of the graph; "" if it does."""
         names = self._flat_names()
-        summary = f"{self.signature.name}({', '.join(names)})"
-        if unknown := [name for name in kwargs if name not in names]:
-            return f"{summary} got unexpected keyword arguments: {', '.join(unknown)}."
+        summary, most = f"{self.signature.name}({', '.join(names)})", self._n_positional()
+        if len(args) > most:
+            return f"{summary} takes {most} positional arguments, got {len(args)}."
+        if missing := [name for name in names[len(args) :] if name not in kwargs]:
+            return f"{summary} missing required arguments: {', '.join(sorted(missing))}."
         if twice := [name for name in kwargs if name in names[: len(args)]]:
             return f"{summary} got two values for '{twice[0]}'."
-        if len(args) > len(names):
-            return f"{summary} takes {len(names)} positional arguments, got {len(args)}."
-        if missing := [name for name in names[len(args) :] if name not in kwargs]:
-            return f"{summary} missing required arguments: {', '.join(missing)}."
+        if unknown := [name for name in kwargs if name not in names]:
+            return f"{summary} got unexpected keyword arguments: {', '.join(sorted(unknown))}."
+        for i, leaf in enumerate([*args, *[kwargs[name] for name in names[len(args) :]]]):
+            if not isinstance(leaf, Tensor) and not hasattr(leaf, "__fg_cell__"):
+                kind = type(leaf).__name__
+                return f"{summary}: expected argument #{i}(zero-based) to be a Tensor; got {kind} ({leaf})."
         return ""
+
+    def _n_positional(self) -> int:
+        """Return how many of the graph's tensors a call can give without their names."""
+        return len(self._flat_names())
 
     def _flat_names(self) -> list[str]:
         """Return what a call can name the graph's tensors: as their specs and parameters do, each once."""

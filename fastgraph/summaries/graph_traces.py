@@ -64,7 +64,7 @@ def trace_off() -> None:
 
 
 def trace_export(name: str, step: TensorLike | None = None, profiler_outdir: str | None = None) -> None:
-    """Write the graphs noted since trace_on, under `name`, to the default writer, and stop.
+    """Write the graphs noted since trace_on, as traced and as optimised, under `name` to the default writer, and stop.
 
     `profiler_outdir` changes nothing: it is trace_on's. In a Function it only warns. Raises ValueError before trace_on
     or without a step. Source: tf.summary.trace_export.
@@ -75,8 +75,9 @@ def trace_export(name: str, step: TensorLike | None = None, profiler_outdir: str
     if _PROFILED not in extra:
         raise ValueError("Must enable trace before export through tf.summary.trace_on.")
     graphs = extra.get(GRAPHS)
-    parts = [field(2, exporter.graph_bytes(each)) for each in graphs or ()]  # as traced, before any pass
-    metadata = b"".join([field(4, part) for part in parts])
+    pairs = [(each.graph.ir, each.executable.graph) for each in (graphs or {}).values()]
+    write = exporter.graph_bytes
+    metadata = b"".join([field(4, field(2, write(traced)) + field(3, write(after))) for traced, after in pairs])
     plugin = b"graph_run_metadata" + (b"_graph" if graphs is not None and not extra[_PROFILED] else b"")
     about, tag = (
         field(1, field(1, plugin) + field(2, b"1")),

@@ -10,6 +10,8 @@ import pytest
 
 import fastgraph as tf
 from fastgraph.graphdef import exporter, messages, wire_format
+from fastgraph.graphdef.message_types import Enum
+from fastgraph.graphdef.op_table import Dims
 
 
 def concrete(function, *specs, **options):
@@ -268,6 +270,11 @@ SCENE = tf.reshape(tf.cast(tf.range(16 * 16 * 3) % 251, tf.uint8), [16, 16, 3])
         ("MaxPoolWithArgmax", lambda: [IMAGE], {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "SAME"},
          lambda: tf.nn.max_pool_with_argmax(IMAGE, 2, 2, "SAME")[0]),
         ("Mod", lambda: [-MATRIX, MATRIX * 0.0 + 3.0], {}, lambda: tf.truncatemod(-MATRIX, 3.0)),
+        ("DeviceIndex", list, {"device_names": ["GPU", "CPU"]}, lambda: tf.constant(1)),
+        ("DeviceIndex", list, {"device_names": ["GPU", "TPU"]}, lambda: tf.constant(2)),
+        ("FakeParam", list, {"dtype": tf.float32, "shape": Dims((None, 3))}, lambda: tf.zeros([0, 3])),
+        ("ScatterNdNonAliasingAdd", lambda: [MATRIX[0], [[1], [1]], [1.0, 2.0]], {},
+         lambda: tf.tensor_scatter_nd_add(MATRIX[0], [[1], [1]], [1.0, 2.0])),
     ],
 )  # fmt: skip
 def test_types_that_a_public_function_computes(op, tensors, attrs, expected) -> None:
@@ -276,6 +283,49 @@ def test_types_that_a_public_function_computes(op, tensors, attrs, expected) -> 
     found, wanted = _made(op, [tf.convert_to_tensor(each) for each in tensors()], attrs), expected()
     assert found.dtype == wanted.dtype
     np.testing.assert_array_equal(tf.cast(found, tf.float32), tf.cast(wanted, tf.float32))
+
+
+@pytest.mark.parametrize("version", ["", "V2"])
+def test_tables_of_both_versions_are_imported(version: str) -> None:
+    node, attr = messages.NodeDef, exporter.attr_value
+    given = {"keys": tf.constant(["a", "b"]), "values": tf.constant([5, 6]), "default": tf.constant(-1)}
+    nodes = [
+        node(name=name, op="Const", attr={
+            "dtype": attr(each.dtype), "value": messages.AttrValue(tensor=exporter.tensor_message(each)),
+        }) for name, each in given.items()
+    ]  # fmt: skip
+    types = {"key_dtype": attr(tf.string), "value_dtype": attr(tf.int32)}
+    nodes += [
+        node(name="table", op=f"HashTable{version}", attr=types),
+        node(name="fill", op=f"InitializeTable{version}", input=["table", "keys", "values"]),
+        node(name="asked", op="Placeholder", attr={"dtype": attr(tf.string)}),
+        node(name="found", op=f"LookupTableFind{version}", input=["table", "asked", "default", "^fill"]),
+        node(name="size", op=f"LookupTableSize{version}", input=["table", "^found"]),
+    ]
+    definition = messages.GraphDef(node=nodes)
+    run = tf.function(lambda asked: tf.import_graph_def(definition, {"asked": asked}, ["found:0", "size:0"]))
+    assert [each.numpy().tolist() for each in run(tf.constant(["b", "c"]))] == [[6, -1], 2]
+
+
+def test_batched_functions_are_calls() -> None:
+    attr, kind = exporter.attr_value, Enum(1)
+    inner = messages.FunctionDef(
+        signature=messages.OpDef(
+            name="f", input_arg=[messages.ArgDef(name=name, type=kind) for name in "xyw"],
+            output_arg=[messages.ArgDef(name="z", type=kind)],
+        ),
+        node_def=[messages.NodeDef(name="sub", op="Sub", input=["x", "y"], attr={"T": attr(tf.float32)}),
+                  messages.NodeDef(name="mul", op="Mul", input=["sub:z:0", "w"], attr={"T": attr(tf.float32)})],
+        ret={"z": "mul:z:0"},
+    )  # fmt: skip
+    nodes = [messages.NodeDef(name=n, op="Placeholder", attr={"dtype": attr(tf.float32)}) for n in "abc"]
+    nodes.append(messages.NodeDef(name="batch", op="BatchFunction", input=list("abc"), attr={
+        "f": messages.AttrValue(func=messages.NameAttrList(name="f")), "num_batch_threads": attr(1),
+        "Tin": attr([tf.float32] * 2), "Tcaptured": attr([tf.float32]), "Tout": attr([tf.float32]),
+    }))  # fmt: skip
+    definition = messages.GraphDef(node=nodes, library=messages.FunctionDefLibrary(function=[inner]))
+    run = tf.function(lambda a, b, c: tf.import_graph_def(definition, {"a": a, "b": b, "c": c}, ["batch:0"])[0])
+    assert float(run(tf.constant(5.0), tf.constant(2.0), tf.constant(10.0))) == 30.0
 
 
 def test_attributes_that_an_operation_has_not_are_refused() -> None:

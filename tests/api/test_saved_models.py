@@ -95,6 +95,45 @@ def test_no_trace_fits(folder: Path) -> None:
         loaded.f(tf.ones([2]), 3, True, 4)
 
 
+class _Two(tf.Module):
+    @tf.function(input_signature=[tf.TensorSpec([None], name="b"), tf.TensorSpec([None], tf.int32, name="a")])
+    def two(self, b: Any, a: Any) -> Any:
+        return {"b": b, "a": a}
+
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def one(self, x: Any) -> Any:
+        return {"x": x}
+
+
+@pytest.mark.parametrize(
+    "name, n, keywords, reason, also",
+    [
+        ("two", 2, "", "too many positional arguments", "takes 0 positional arguments, got 2."),
+        ("two", 1, "a", "too many positional arguments", "takes 0 positional arguments, got 1."),
+        ("two", 0, "b", "missing a required argument: 'a'", "missing required arguments: a."),
+        ("two", 0, "", "missing a required argument: 'a'", "missing required arguments: a, b."),
+        ("two", 0, "abc", "got an unexpected keyword argument 'c'", "got unexpected keyword arguments: c."),
+        ("one", 0, "y", "missing a required argument: 'x'", "missing required arguments: x."),
+        ("one", 1, "x", "too many positional arguments", "got two values for 'x'."),
+        ("one", 2, "", "too many positional arguments", "takes 1 positional arguments, got 2."),
+    ],
+)
+def test_what_signatures_do_not_take(name: str, n: int, keywords: str, reason: str, also: str, tmp_path: Path) -> None:
+    module = _Two()
+    tf.saved_model.save(module, tmp_path, {"two": module.two, "one": module.one})
+    signature = tf.saved_model.load(tmp_path).signatures[name]
+    of_keyword = {"b": tf.ones([1]), "a": tf.ones([1], tf.int32), "x": tf.ones([1])}
+    with pytest.raises(TypeError) as raised:
+        signature(*[tf.ones([1])] * n, **{key: of_keyword.get(key, 1) for key in keywords})
+    shown = {
+        "two": "(*, a: TensorSpec(shape=(None,), dtype=tf.int32, name='a'), b: Te",
+        "one": "(*, x: TensorSpec(shape=",
+    }
+    text = str(raised.value)
+    assert text.startswith(f"Binding inputs to tf.function failed due to `{reason}`. Received args: (")
+    assert shown[name] in text and text.endswith(also)
+
+
 def test_signatures_take_keywords(folder: Path) -> None:
     loaded = tf.saved_model.load(folder / "signatures" / "model")
     serve = loaded.signatures["serving_default"]

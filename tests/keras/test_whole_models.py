@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tarfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -140,3 +141,34 @@ def test_an_optimizer_of_another_kind_begins_anew(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="begins anew"):
         model = keras.models.load_model(tmp_path / "m.h5")
     assert model.optimizer.iterations.numpy() == 0
+
+
+def test_the_product_of_nadams_momentums_is_in_files(tmp_path: Path) -> None:
+    x = np.arange(12, dtype=np.float32).reshape(4, 3) / 10
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, kernel_initializer="ones")])
+    model.compile(keras.optimizers.Nadam(0.1), "mse")
+    model.fit(x, x[:, :2], epochs=3, verbose=0)
+    model.save(tmp_path / "m.keras")
+    other = keras.models.load_model(tmp_path / "m.keras")
+    for each in (model, other):
+        each.fit(x, x[:, :2], epochs=2, verbose=0)
+    np.testing.assert_array_equal(other.get_weights()[0], model.get_weights()[0])
+
+
+def test_layers_that_a_model_shares_with_one_inside_are_one_when_loaded(tmp_path: Path) -> None:
+    shared, words = keras.layers.Dense(4, name="shared"), keras.layers.Embedding(10, 4, name="words")
+    a, i, j = keras.Input((4,)), keras.Input((4,)), keras.Input((3,), dtype="int32")
+    inner = keras.Model(a, shared(keras.layers.Dense(4, name="own")(a)), name="inner")
+    chain = keras.Sequential([keras.Input((3,)), words, keras.layers.Flatten(), keras.layers.Dense(4)], name="chain")
+    y = keras.layers.Add()([inner(shared(i)), shared(inner(i)), chain(j), keras.layers.Flatten()(words(j))[:, :4]])
+    model = keras.Model([i, j], y)
+    inputs = [np.arange(8, dtype=np.float32).reshape(2, 4) / 8, np.array([[1, 2, 3], [4, 5, 6]])]
+    model.save(tmp_path / "m.keras")
+    model.save(tmp_path / "folder")
+    for path in (tmp_path / "m.keras", tmp_path / "folder"):
+        found = keras.models.load_model(path)
+        np.testing.assert_array_equal(found(inputs), model(inputs))
+        assert found.get_layer("shared") is found.get_layer("inner").get_layer("shared")
+        assert found.get_layer("words") is found.get_layer("chain").layers[0] and len(found.weights) == 7
+    rows = json.loads(zipfile.ZipFile(tmp_path / "m.keras").read("config.json"))["config"]["layers"]
+    assert {row["name"] for row in rows if "shared_object_id" in row} == {"shared", "words"}

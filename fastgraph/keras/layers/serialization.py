@@ -39,6 +39,6 @@ def deserialize(
             f"Unknown layer: {name!r}. If it is a class of yours, give it: "
             f"from_config(config, custom_objects={{{name!r}: {name}}})."
         )
-    if "custom_objects" in inspect.signature(kind.from_config).parameters:
-        return kind.from_config(config["config"], custom_objects=custom_objects)
-    return kind.from_config(config["config"])
+    taken = inspect.signature(kind.from_config).parameters
+    said = {"custom_objects": custom_objects} if "custom_objects" in taken else {}
+    return identifiers.made_once(config, lambda: kind.from_config(config["config"], **said))

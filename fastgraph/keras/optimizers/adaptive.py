@@ -213,6 +213,10 @@ class Nadam(_Slotted):
         self._u_product = self._track_trackable(product, "_u_product", overwrite=True)
         self._handle_deferred_dependencies("_u_product", product)
 
+    @property
+    def _behind_slots(self) -> list[Variable]:
+        return [self._u_product]
+
     def _share(self, ahead: int, dtype: DTypeLike | None) -> Any:
         """The momentum's share at this step, or at one ahead."""
         step = cast(self.iterations + 1 + ahead, dtype)

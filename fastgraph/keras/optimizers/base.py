@@ -163,6 +163,11 @@ class Optimizer(Arguments, Trackable):
         """The Variables that the optimizer keeps: the count of steps, then its slots. May be called as well."""
         return CallableList(self._variables)
 
+    @property
+    def _behind_slots(self) -> list[Variable]:
+        """Variables that Keras 3 counts among `variables` besides, and Keras 2 does not."""
+        return []
+
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
         """Return what Keras 2's optimizers depend on, by their names."""
         own = {"_variables": self._variables, "_iterations": self.iterations}

@@ -56,13 +56,17 @@ def of_function(python_function: Any, skip_first: bool) -> FunctionType:
 
 
 def of_trace(
-    parameters: list[inspect.Parameter], structure: dict[str, Any], result: object, captures: Mapping[int, TypeSpec]
-) -> FunctionType:
-    """Return the signature of a trace: parameters with the specs and values that they had, and the specs of results."""
-    typed = [
-        inspect.Parameter(each.name, each.kind, annotation=_annotation(_unnamed(structure[each.name], each.name)))
-        for each in parameters
-    ]
+    parameters: list[inspect.Parameter], structure: dict[str, Any], result: object, captures: Mapping[int, TypeSpec],
+    named: bool = False,
+) -> FunctionType:  # fmt: skip
+    """Return the signature of a trace: parameters with the specs and values that they had, and the specs of results.
+
+    named: with the names that specs have of parameters.
+    """
+    typed = []
+    for each in parameters:
+        value = structure[each.name] if named else _unnamed(structure[each.name], each.name)
+        typed.append(inspect.Parameter(each.name, each.kind, annotation=_annotation(value)))
     made = FunctionType(typed, return_annotation=_annotation(result))
     made.captures = captures
     return made
