@@ -349,7 +349,7 @@ class StringLookup(Layer):
             return found
         return self.rows(found)
 
-    def rows(self, numbers: Tensor) -> Any:
+    def rows(self, numbers: Tensor) -> Tensor | Any:
         """Return what `output_mode` makes of numbers. i64[*s] -> f[*t, width]."""
         return encoded(numbers, self.output_mode, self._width(), self._dtype, idf=self._idf)
 
