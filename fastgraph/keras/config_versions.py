@@ -80,6 +80,8 @@ def _to_3(own: dict[str, Any]) -> Any:
     config = own["config"]
     if config.get("reduction") == "auto":  # of losses: what it means outside of strategies
         config["reduction"] = "sum_over_batch_size"
+    if own["class_name"] == "Discretization":  # which takes nothing of the kind there
+        config.pop("trainable", None)
     if own["class_name"] != "TFOpLambda" or config["attrs"]:
         return _to_both({**own, "config": _without(config, _SHAPES)})
     name = config["operation"]

@@ -139,6 +139,7 @@ def sharing() -> Iterator[None]:
 
     As Keras has it: these configs have the same `shared_object_id`.
     """
+    around = dict(_scopes.__dict__)  # of this thread: a layer may load another model while it is made
     _scopes.described, _scopes.made = {}, {}
     try:
         yield
@@ -147,6 +148,7 @@ def sharing() -> Iterator[None]:
                 each["shared_object_id"] = number
     finally:
         del _scopes.described, _scopes.made
+        _scopes.__dict__.update(around)
 
 
 def made_once(config: Mapping[str, Any], make: Callable[[], Any]) -> Any:

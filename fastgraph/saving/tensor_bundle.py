@@ -31,7 +31,7 @@ from fastgraph.saving.sstable import entries_of
 
 PIECE = 1 << 18  # bytes written at once: a piece stays in the CPU's cache between checksum and copy
 _READ = 1 << 20  # bytes read at once
-_PART = 1 << 21  # bytes of a part, which one thread reads: so near each other that the system reads ahead for all
+_PART = 1 << 21  # bytes of a part, which one thread reads; the system reads ahead by itself
 BEHIND = 1 << 25  # bytes after which the disk may begin, beside what is still to be written
 BINARY = getattr(os, "O_BINARY", 0)
 _VARIANT, _STRING = 21, 7

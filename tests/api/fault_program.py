@@ -71,7 +71,7 @@ def main(kind: str, folder: str, steps: int) -> None:
     options = CommunicationOptions(timeout_seconds=limit)
     strategy = multi_worker.MultiWorkerMirroredStrategy(communication_options=options)
     rank, size = strategy.cluster_resolver.task_id, strategy.num_replicas_in_sync
-    print(f"pid {rank} {os.getpid()}", flush=True)
+    os.write(1, f"pid {rank} {os.getpid()}\n".encode())  # at once: who prints unbuffered mixes several processes' words
     random = np.random.RandomState(0)
     x, y = random.randn(steps * 8, 6).astype("float32"), random.randn(steps * 8, 1).astype("float32")
     with strategy.scope():

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fastgraph import keras
+from fastgraph import data, keras
 from tests.keras import whole_models
 
 h5py = pytest.importorskip("h5py")
@@ -172,3 +172,47 @@ def test_layers_that_a_model_shares_with_one_inside_are_one_when_loaded(tmp_path
         assert found.get_layer("words") is found.get_layer("chain").layers[0] and len(found.weights) == 7
     rows = json.loads(zipfile.ZipFile(tmp_path / "m.keras").read("config.json"))["config"]["layers"]
     assert {row["name"] for row in rows if "shared_object_id" in row} == {"shared", "words"}
+
+
+def test_boundaries_and_weights_of_words_are_kept(tmp_path: Path) -> None:
+    learnt = keras.layers.Discretization(num_bins=3)
+    learnt.adapt(data.Dataset.from_tensor_slices(np.arange(20.0)))
+    model = keras.Sequential([keras.Input((1,)), learnt])
+    model.save(tmp_path / "ranges.keras")
+    again = keras.models.load_model(tmp_path / "ranges.keras")
+    assert again.layers[-1].bin_boundaries == learnt.bin_boundaries
+    again.layers[-1].adapt(np.arange(40.0)[:, None])  # its boundaries were not given
+    assert again.layers[-1].bin_boundaries[0] > learnt.bin_boundaries[0]
+    with pytest.raises(ValueError, match="no boundaries yet"):
+        keras.layers.Discretization(num_bins=3)(np.ones((2, 1)))
+
+    kind = keras.layers.StringLookup
+    given = kind(vocabulary=["[UNK]", "a", "b"], idf_weights=[9.0, 1.0, 2.0], output_mode="tf_idf")
+    rows = kind.from_config(given.get_config())(np.array([["z", "b"]]))
+    assert rows.numpy().tolist() == [[9.0, 0.0, 2.0]]
+
+
+@keras.utils.register_keras_serializable("tests")
+class Loading(keras.layers.Layer):
+    """A layer that loads a model while it is made."""
+
+    def __init__(self, path: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.path, self.inner = path, keras.models.load_model(path)
+
+    def call(self, inputs: Any) -> Any:
+        return self.inner(inputs)
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "path": self.path}
+
+
+def test_a_layer_may_load_a_model_while_one_is_loaded(tmp_path: Path) -> None:
+    inner = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    inner.save(tmp_path / "inner.keras")
+    inputs = keras.Input((3,))
+    outputs = keras.layers.Dense(2)(Loading(str(tmp_path / "inner.keras"))(keras.layers.Dense(3)(inputs)))
+    model = keras.Model(inputs, outputs)
+    model.save(tmp_path / "outer.keras")
+    again = keras.models.load_model(tmp_path / "outer.keras")
+    np.testing.assert_array_equal(again(np.ones((1, 3))), model(np.ones((1, 3))))

@@ -6,7 +6,7 @@ Rule: each says which number a value has; `encoded` makes rows of the numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import as_dtype, string
 from fastgraph.core.base.missing_methods import without
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
-from fastgraph.core.tensor import Tensor
+from fastgraph.core.tensor import EagerTensor, Tensor
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras import backend
 from fastgraph.keras.layers.base import Layer
@@ -118,8 +118,8 @@ class Discretization(_Encoding):
             )
         summary = np.zeros((2, 0), np.float32)
         for batch in batches(data, steps):
-            rows = np.asarray(batch, np.float32)
-            size = len(rows) if hasattr(data, "element_spec") else batch_size or 32
+            rows = np.atleast_1d(np.asarray(batch, np.float32))
+            size = max(1, len(rows)) if hasattr(data, "element_spec") else batch_size or 32
             for start in range(0, len(rows), size):  # Keras sums up 32 rows of an array at a time
                 values = np.sort(rows[start : start + size].reshape(-1))
                 step = int(np.float32(len(values)) * np.float32(self.epsilon))
@@ -130,14 +130,24 @@ class Discretization(_Encoding):
         self.bin_boundaries = _compressed(summary, 1.0 / self.num_bins)[0, :-1].tolist()
 
     def call(self, inputs: TensorLike) -> Tensor | Any:
-        """Return the numbers of the ranges, or rows."""
-        numbers = bucketize(convert_to_tensor(inputs), self.bin_boundaries)
+        """Return the numbers of the ranges, or rows. Raises ValueError if there are no boundaries yet."""
+        values = convert_to_tensor(inputs)
+        if not self.bin_boundaries and self.num_bins != 1 and isinstance(values, EagerTensor):  # a model may be built
+            raise ValueError(f"{self.name} has no boundaries yet: call `adapt`, or give it `bin_boundaries`.")
+        numbers = bucketize(values, self.bin_boundaries)
         return encoded(numbers, self.output_mode, len(self.bin_boundaries) + 1, self._dtype)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer, with the boundaries that it has learnt."""
-        learnt = {"bin_boundaries": self.bin_boundaries, "num_bins": None} if self.bin_boundaries else {}
-        return {**super().get_config(), **learnt}
+        return {**super().get_config(), "bin_boundaries": self.bin_boundaries or None}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Any:
+        """Return the layer of a config; beside `num_bins` its boundaries are those that were learnt, as in Keras 3."""
+        learnt = config.get("bin_boundaries") if config.get("num_bins") is not None else None
+        made = super().from_config({**config, "bin_boundaries": None} if learnt else dict(config))
+        made.bin_boundaries = learnt or made.bin_boundaries
+        return made
 
 
 def _compressed(summary: np.ndarray, epsilon: float) -> np.ndarray:
@@ -162,6 +172,11 @@ class Hashing(_Encoding):
         if num_bins is None or num_bins <= 0:
             raise ValueError(
                 f"The `num_bins` for `Hashing` cannot be `None` or non-positive values. Received: num_bins={num_bins}."
+            )
+        if salt is not None and not (isinstance(salt, int) or (isinstance(salt, (list, tuple)) and len(salt) == 2)):
+            raise ValueError(
+                "The `salt` argument for `Hashing` can only be a tuple of size 2 integers, or a single integer. "
+                f"Received: salt={salt}."
             )
         super().__init__(locals())
         self.salt = [salt, salt] if isinstance(salt, int) else salt

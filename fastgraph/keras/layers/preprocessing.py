@@ -339,7 +339,8 @@ class StringLookup(Layer):
     def call(self, inputs: TensorLike) -> Tensor | Any:
         """Return the numbers, or with `invert` the strings."""
         if self._table.is_waiting and (self.invert or self.output_mode != "int"):
-            raise RuntimeError("The StringLookup layer has no vocabulary yet: call `adapt`, or give it `vocabulary`.")
+            kind = type(self).__name__
+            raise RuntimeError(f"The {kind} layer has no vocabulary yet: call `adapt`, or give it `vocabulary`.")
         if isinstance(inputs, RaggedTensor) and self.output_mode == "int":
             return inputs.with_flat_values(self.call(inputs.flat_values))
         if self.invert:
@@ -390,8 +391,11 @@ class StringLookup(Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer."""
-        idf = None if self._idf is None else self._idf[len(self._special) : self.vocabulary_size()].tolist()
-        return {**super().get_config(), "vocabulary": list(self._words) or None, "idf_weights": idf}
+        config, words = super().get_config(), list(self._words) or None
+        if self._idf is None:
+            return {**config, "vocabulary": words, "idf_weights": None}
+        weights = self._idf[: self.vocabulary_size()].tolist()  # of what is special too: they may have been given
+        return {**config, "vocabulary": [*self._special, *self._words], "idf_weights": weights}
 
 
 class IntegerLookup(StringLookup):
@@ -411,6 +415,10 @@ class IntegerLookup(StringLookup):
 
     def _spread(self, words: Tensor) -> Any:
         return floormod(words, constant(self.num_oov_indices, int64))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {name: value for name, value in super().get_config().items() if name != "encoding"}
 
     def _order(self, word: Any) -> Any:
         return int(word)
