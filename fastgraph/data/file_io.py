@@ -6,7 +6,6 @@ Rule: paths are those of this machine, or fsspec's; errors are those that ops gi
 from __future__ import annotations
 
 import contextlib
-import glob as globs
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -24,7 +23,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.families import Array, bind_effect, custom
-from fastgraph.records.paths import AnyPath, as_op_errors, local_path, opened, remote
+from fastgraph.records.paths import AnyPath, as_op_errors, local_path, matches, opened, remote
 from fastgraph.state.variable import Variable
 
 _REASON = "it reads or writes a file"
@@ -250,7 +249,7 @@ def glob(pattern: Any) -> list[str]:
     for each in patterns:
         system = remote(each)
         if system is None:
-            found += sorted(globs.glob(local_path(each), include_hidden=True))
+            found += sorted(matches(each))
         else:
             found += sorted(map(system.unstrip_protocol, system.glob(os.fsdecode(each))))
     return found

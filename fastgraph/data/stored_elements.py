@@ -45,6 +45,7 @@ from fastgraph.graphdef.message_types import KINDS, Enum
 from fastgraph.graphdef.messages import TensorProto
 from fastgraph.graphdef.serialized_tensors import serialize_tensor
 from fastgraph.ops.families import Array, invalid
+from fastgraph.records.paths import matches
 from fastgraph.records.record_files import Bytes, framed
 from fastgraph.records.snappy import SnappyReader, SnappyWriter
 from fastgraph.records.wire_scan import checksums
@@ -60,8 +61,7 @@ _AGAIN = 5.0  # seconds between two looks for what somebody else writes
 def matching(pattern: Any) -> list[bytes]:
     """Return the paths that fit a pattern, or one of several, sorted."""
     patterns = pattern if isinstance(pattern, list | tuple) else np.atleast_1d(np.asarray(pattern, object)).tolist()
-    found = {os.fsencode(path) for each in patterns for path in globs.glob(os.fsdecode(each), include_hidden=True)}
-    return sorted(found)
+    return sorted({os.fsencode(path) for each in patterns for path in matches(each)})
 
 
 def fingerprint_of(value: Any) -> int:

@@ -6,6 +6,7 @@ Rule: a path is of this machine, or has a scheme ("memory://", "s3://") that fss
 from __future__ import annotations
 
 import contextlib
+import glob as globs
 import os
 import re
 from typing import Any
@@ -27,6 +28,14 @@ def as_op_errors(path: AnyPath) -> contextlib.AbstractContextManager[None]:
 def local_path(path: AnyPath) -> str:
     """Return a path of this machine as text."""
     return os.fsdecode(os.fspath(path)).removeprefix("file://")
+
+
+def matches(pattern: AnyPath) -> list[str]:
+    """Return this machine's paths that fit a pattern, with ./ before them where it names no folder, as TensorFlow."""
+    text = local_path(pattern)
+    found = globs.glob(text, include_hidden=True)
+    names_none = globs.has_magic(text) and "/" not in re.split(r"[*?[]", text, maxsplit=1)[0]
+    return [f"./{path}" for path in found] if names_none else found
 
 
 def remote(path: AnyPath) -> Any:

@@ -154,19 +154,21 @@ class _Processes(StrategyExtended):
             return tensors
         wides = [cast(tensor, _wide(tensor.dtype)) for tensor in tensors]
         packs: list[list[int]] = []
-        open_: dict[Any, tuple[list[int], int]] = {}  # by dtype: the pack that is not whole, and its bytes
+        # The pack that is not whole, and its bytes; by dtypes, of which float32 alone is sent in bfloat16.
+        open_: dict[Any, tuple[list[int], int]] = {}
+        kinds = [(wide.dtype, compress and own.dtype == float32) for wide, own in zip(wides, tensors, strict=True)]
         for i in reversed(range(len(wides))):
-            dtype, nbytes = wides[i].dtype, (wides[i].shape.num_elements() or 0) * wides[i].dtype.size
-            own, size = open_.get(dtype, ([], 0))
+            nbytes = (wides[i].shape.num_elements() or 0) * wides[i].dtype.size
+            own, size = open_.get(kinds[i], ([], 0))
             if not own or size + nbytes > (pack or _PACK) or (not pack and max(nbytes, size) >= _ALONE):
                 own, size = [], 0
                 packs.append(own)
             own.insert(0, i)
-            open_[dtype] = own, size + nbytes
+            open_[kinds[i]] = own, size + nbytes
         begun = []
         for own in packs:
             sent = [wides[i] for i in own]
-            halves = [_Half(self._link, compress and sent[0].dtype == float32, ends) for ends in (False, True)]
+            halves = [_Half(self._link, kinds[own[0]][1], ends) for ends in (False, True)]
             begun.append((communicated(halves[0], sent, (int64, None, None), early=True)[0], sent, halves[1]))
         sums: dict[int, Any] = {}
         for own, (number, sent, end) in zip(packs, begun, strict=True):

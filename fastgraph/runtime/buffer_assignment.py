@@ -165,7 +165,7 @@ class Placement(KnownShapes):
             and bool(group)
             and not any(number in self.frozen for number in group)
             and all(reader <= new for reader in readers)
-            and list(step.inputs).count(source) == 1
+            and sum(self.slot_of.get(number) == slot for number in step.inputs) == 1  # none is another view of it
             and self._as_large(source, target)
         )
         if allowed and own:

@@ -109,6 +109,9 @@ for options, rounded in ((None, False), (CommunicationOptions(compression="bfloa
 
     found = small.run(told)
     assert (np.abs(small.experimental_local_results(found)[0].numpy() - exact).max() > 1e-4) == rounded
+whole = tf.constant([1001, 257, 2049], tf.int16)  # other dtypes are sent as they are
+packed = CommunicationOptions(compression="bfloat16")
+assert (small.extended.reduce_to("SUM", whole, None, packed).numpy() == np.int16([1001, 257, 2049]) * n).all()
 
 # Rows of a table are gathered, not made dense.
 with strategy.scope():

@@ -322,3 +322,14 @@ def test_what_is_told_of_files(tmp_path: Any) -> None:
         make(b"")
     with pytest.raises(errors.NotFoundError):
         gfile.mkdir(str(tmp_path / "no" / "folder"))
+
+
+def test_paths_of_no_folder_begin_as_tensorflows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one/a.csv").touch()
+    (tmp_path / "b.csv").touch()
+    monkeypatch.chdir(tmp_path)
+    for pattern, path in (("*.csv", "./b.csv"), ("o*/*", "./one/a.csv"), ("one/*", "one/a.csv"), ("b.csv", "b.csv")):
+        assert tf.io.gfile.glob(pattern) == [path]
+        assert tf.io.matching_files(pattern).numpy().tolist() == [path.encode()]
+        assert [each.numpy() for each in tf.data.Dataset.list_files(pattern)] == [path.encode()]

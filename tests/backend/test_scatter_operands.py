@@ -66,3 +66,22 @@ def test_what_others_take_or_several_threads_gather_is_stored() -> None:
     assert len(kernels(lambda x, places: both(x, places)[1], x, places)) == 1
     assert len(kernels(lambda x, places: both(x, places)[1], x, many)) == 2
     assert len(kernels(onto, x, places)) == 2  # which writes over what is gathered
+
+
+@pytest.mark.parametrize("n", [64, 200])
+def test_what_is_read_under_another_shape_is_not_written_over(n: int) -> None:
+    rng = np.random.default_rng(0)
+    terms, (picked, places) = rng.random(64, np.float32), rng.integers(0, 64, (2, n)).astype(np.int32)
+
+    @fg.function
+    def scattered(terms: fg.Tensor, picked: fg.Tensor, places: fg.Tensor) -> fg.Tensor:
+        whole = fg.cumsum(terms)
+        taken = whole if n == 64 else fg.gather(whole, picked)
+        return fg.tensor_scatter_nd_add(fg.reshape(whole, [8, 8]), places, taken)
+
+    whole = np.cumsum(terms)
+    expected = whole.copy()
+    np.add.at(expected, places, whole if n == 64 else whole[picked])
+    with flags.override(tier="last"):
+        found = scattered(*map(fg.constant, (terms, picked, np.stack([places // 8, places % 8], 1))))
+    np.testing.assert_allclose(np.reshape(found, -1), expected, rtol=1e-5)
