@@ -6,7 +6,7 @@ Rule: each says which number a value has; `encoded` makes rows of the numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -142,10 +142,10 @@ class Discretization(_Encoding):
         return {**super().get_config(), "bin_boundaries": self.bin_boundaries or None}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Any:
+    def from_config(cls, config: dict[str, Any]) -> Discretization:
         """Return the layer of a config; beside `num_bins` its boundaries are those that were learnt, as in Keras 3."""
         learnt = config.get("bin_boundaries") if config.get("num_bins") is not None else None
-        made = super().from_config({**config, "bin_boundaries": None} if learnt else dict(config))
+        made: Discretization = super().from_config({**config, "bin_boundaries": None} if learnt else config)
         made.bin_boundaries = learnt or made.bin_boundaries
         return made
 
