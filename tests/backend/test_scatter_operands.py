@@ -76,8 +76,9 @@ def test_what_is_read_under_another_shape_is_not_written_over(n: int) -> None:
     @fg.function
     def scattered(terms: fg.Tensor, picked: fg.Tensor, places: fg.Tensor) -> fg.Tensor:
         whole = fg.cumsum(terms)
+        square = fg.reshape(whole, [8, 8])
         taken = whole if n == 64 else fg.gather(whole, picked)
-        return fg.tensor_scatter_nd_add(fg.reshape(whole, [8, 8]), places, taken)
+        return fg.tensor_scatter_nd_add(square, places, taken)
 
     whole = np.cumsum(terms)
     expected = whole.copy()

@@ -394,14 +394,6 @@ def in_python(tf: Any) -> Any:
     return [found, made.result(), model.evaluate(SHARES, SHARES, batch_size=3, verbose=0)]
 
 
-@program("Nadam in fit")
-def nadam(tf: Any) -> Any:
-    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(3), tf.keras.layers.Dense(2)])
-    weighted(model)
-    model.compile(tf.keras.optimizers.Nadam(0.1), "mse")
-    return model.fit(SHARES, SHARES[:, :2], epochs=5, batch_size=3, shuffle=False, verbose=0).history["loss"]
-
-
 @program("averages of weights")
 def averages(tf: Any) -> Any:
     model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(2)])

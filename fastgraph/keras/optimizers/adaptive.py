@@ -10,14 +10,12 @@ from typing import Any, ClassVar
 
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.tensor import Tensor, current_trace
+from fastgraph.core.tensor import Tensor
 from fastgraph.keras.optimizers.base import Optimizer, Rate
 from fastgraph.keras.optimizers.schedules import LearningRateSchedule
-from fastgraph.ops.comparison import equal
 from fastgraph.ops.creation import fill
 from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, sign, square
 from fastgraph.ops.exponentials import pow, rsqrt, sqrt
-from fastgraph.ops.gathering import where
 from fastgraph.ops.movement import expand_dims
 from fastgraph.ops.reduction import reduce_mean
 from fastgraph.state.variable import Variable
@@ -223,19 +221,14 @@ class Nadam(_Slotted):
         return self.beta_1 * (1.0 - 0.5 * pow(cast(0.96, dtype), step))
 
     def before_step(self) -> None:
-        """Multiply the momentum's share of this step to the product; in graphs each Variable does."""
-        if current_trace() is None:
-            self._u_product.assign(self._u_product * self._share(0, self._u_product.dtype))
+        """Multiply the momentum's share of this step to the product."""
+        self._u_product.assign(self._u_product * self._share(0, self._u_product.dtype))
 
     def update_step(self, gradient: Tensor, variable: Variable) -> None:
         dtype = variable.dtype
         m, v = self._of(variable)
         m.assign_add((gradient - m) * (1.0 - self.beta_1))
         v.assign_add((square(gradient) - v) * (1.0 - self.beta_2))
-        if current_trace() is not None:  # Keras counts in Python which steps are done: what it traces has one number
-            count = 1 + len(self._index_dict) + self._index_dict[variable._number]
-            share = where(equal(self.iterations + 2, count), 1.0, self._share(0, "float32"))
-            self._u_product.assign(self._u_product * cast(share, self._u_product.dtype))
         product = cast(self._u_product, dtype)
         now, ahead = self._share(0, dtype), self._share(1, dtype)
         mean = ahead * m / (1.0 - product * ahead) + (1.0 - now) * gradient / (1.0 - product)
