@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from fastgraph.compiler.program.kernel_spec import KernelSpec
-from fastgraph.compiler.program.program import AliasStep, Program
+from fastgraph.compiler.program.program import AliasStep, CondStep, HostStep, KernelStep, Program, WhileStep
 from fastgraph.compiler.program.shape_inference import CannotPlan, shape_key
 from fastgraph.core.base.locks import Lock
 from fastgraph.core.base.shapes import Aval
@@ -120,13 +120,19 @@ class _Schedule(DynamicTail):
     # Order
 
     def _after(self) -> list[set[int]]:
-        """Return for each step the steps it waits for: producers, effects, readers of what it overwrites."""
+        """Return for each step the steps it waits for: producers, effects, readers of what it overwrites, failures."""
         found: list[set[int]] = []
+        may_fail: set[int] = set()  # steps since the last exchange with other processes
         for new, old in enumerate(self.now):
             step = self.program.steps[old]
             before = {self.producer[number] for number in step.inputs if self.producer.get(number, -1) >= 0}
             before |= {self.position[other] for other in self._program_after(old) if other in self.position}
             before |= set(self.order_after.get(new, ()))
+            if isinstance(step, HostStep) and step.native:  # processes that all fail there have begun as many
+                before |= may_fail
+                may_fail = set()
+            elif isinstance(step, (CondStep, WhileStep)) or (isinstance(step, KernelStep) and step.fallible):
+                may_fail.add(new)
             before.discard(new)
             found.append(before)
         return found

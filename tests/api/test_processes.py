@@ -161,6 +161,37 @@ print("done")
 """
 
 
+FAILING = """
+import fastgraph as tf
+from fastgraph.replication import collectives
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+rank, x, y = strategy.cluster_resolver.task_id, tf.range(200_000.0), tf.ones([64])
+def summed(*values):
+    return [tf.distribute.get_replica_context().all_reduce("SUM", value) for value in values]
+def step(y, places):
+    found = tf.reduce_sum(tf.gather(x, places) * y[0])
+    return found, summed(tf.exp(y) * 2.0, tf.sin(y) + tf.cumsum(y), y + 1.0)
+called = tf.function(lambda y, places: strategy.run(step, (y, places)))
+places = tf.range(100_000)
+called(y, places)
+for _ in range(100):
+    try:
+        called(y, tf.where(places == 99_999, -1, places))
+    except tf.errors.InvalidArgumentError:
+        pass
+begun = collectives.link(None).journal.begun
+assert strategy.reduce("SUM", tf.constant(rank + 1.0), None) == 3.0
+print("begun", begun)
+"""
+
+
+@needs_mpi
+def test_processes_that_fail_alike_have_begun_as_many_sums() -> None:
+    found = started(["-c", FAILING], FASTGRAPH_TIER="last", FASTGRAPH_THREADS="3")
+    begun = re.findall(r"begun (\d+)", found.stdout)
+    assert found.returncode == 0 and len(begun) == 2 and begun[0] == begun[1], (begun, found.stderr)
+
+
 @needs_mpi
 def test_plans_add_up_without_python() -> None:
     found = started(["-c", NATIVE], FASTGRAPH_TIER="last")
