@@ -36,7 +36,7 @@ from fastgraph.data.element_specs import Element, tensor_specs
 from fastgraph.data.handles import resolve
 from fastgraph.data.random_access import Table, table_of
 from fastgraph.data.sources import Run, Source
-from fastgraph.errors import AlreadyExistsError, DataLossError, NotFoundError, OpError
+from fastgraph.errors import AlreadyExistsError, DataLossError, NotFoundError, OpError, UnknownError
 from fastgraph.graph.ir import Graph, Value
 from fastgraph.graphdef.event_files import RecordIterator
 from fastgraph.graphdef.exporter import tensor_message
@@ -361,6 +361,9 @@ class Shard(Source):
         types = tensor_specs(self.spec)
         n = len(types)
         files = sorted(globs.glob(os.path.join(globs.escape(self.folder), "*.snapshot")))
+        if not files:
+            first = os.path.join(self.folder, "00000000.snapshot")
+            raise NotFoundError(None, None, f"{first}; No such file or directory: the elements of this shard are lost")
         records = itertools.chain.from_iterable(_Records(path, self.compression) for path in files)
         for parts in iter(lambda: list(itertools.islice(records, n)), []):
             if len(parts) < n:
@@ -386,7 +389,9 @@ class _Records(RecordIterator):
     def __next__(self) -> bytes:
         try:
             found: bytes = super().__next__()
-        except (EOFError, gzip.BadGzipFile, OSError) as error:
+        except UnknownError as error:  # what gzip says of damage, with the path
+            raise DataLossError(None, None, error.message) from None
+        except (EOFError, OSError, zlib.error) as error:
             raise DataLossError(None, None, f"{self.path}: {error}") from None
         return found
 

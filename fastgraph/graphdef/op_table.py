@@ -143,6 +143,12 @@ def _numbers(value: np.ndarray) -> tuple[int, ...]:
     return tuple([int(item) for item in np.reshape(value, -1)])
 
 
+def _lengths(value: np.ndarray) -> tuple[int, ...]:
+    if np.any(np.less(value, 0)):
+        raise Unreadable("one of the lengths is what the others leave")
+    return _numbers(value)
+
+
 def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
     return tuple([(int(a), int(b)) for a, b in np.reshape(value, (-1, 2))])
 
@@ -159,6 +165,7 @@ CODECS: dict[str, tuple[Callable[[Any, Node], Any], Callable[[Any], Any]]] = {
     "axes": (_axes, _numbers),
     "one": (_one, _numbers),
     "ints": (lambda value, node: np.array(value, np.int32), _numbers),
+    "lengths": (lambda value, node: np.array(value, np.int32), _lengths),
     "list": (lambda value, node: list(value or ()), lambda value: tuple(value)),
     "scalar": (lambda value, node: np.array(value, np.int32), int),
     "scalar64": (lambda value, node: np.array(value, np.int64), int),
@@ -222,7 +229,7 @@ ROWS: dict[str, str] = {
     "one_hot_dynamic": "OneHot axis=axis",
     "concat": "ConcatV2 axis=axis:scalar",
     "stack": "Pack axis=axis",
-    "split": "SplitV size_splits=sizes:ints split_dim=axis:scalar",
+    "split": "SplitV size_splits=sizes:lengths split_dim=axis:scalar",
     "unstack": "Unpack axis=axis num=num",
     "matmul": "MatMul transpose_a=transpose_a transpose_b=transpose_b",
     "fill": "Fill dims=shape:ints",

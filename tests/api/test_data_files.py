@@ -143,6 +143,24 @@ def test_damaged_files_are_errors(folder, rng):
         assert found == [[b"a", b"b"], [b"", b"ccc"]][: len(found)]  # cut between two elements
 
 
+def test_a_lost_shard_is_an_error(tmp_path):
+    Dataset.range(20).save(str(tmp_path / "saved"), shard_func=lambda x: x % 2)
+    sorted((tmp_path / "saved").rglob("*.snapshot"))[1].unlink()
+    with pytest.raises(errors.NotFoundError, match="00000001.shard/00000000.snapshot"):
+        _listed(Dataset.load(str(tmp_path / "saved")))
+
+
+def test_damage_that_gzip_finds_is_loss_of_data(tmp_path):
+    dataset = Dataset.range(400).snapshot(str(tmp_path / "packed"), compression="GZIP")
+    assert len(_listed(dataset)) == 400
+    path = min((tmp_path / "packed").rglob("*.snapshot"))
+    whole = path.read_bytes()
+    for at in (0, len(whole) // 2, len(whole) - 2):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
+        with pytest.raises(errors.DataLossError):
+            _listed(dataset)
+
+
 def test_snapshots_of_other_pipelines_are_not_taken_for_each_other(tmp_path):
     def numbers(add):
         return [int(x) for x in Dataset.range(3).map(lambda x: add(x)).snapshot(str(tmp_path / "eager"))]

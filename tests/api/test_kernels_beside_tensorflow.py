@@ -241,3 +241,8 @@ def test_cond_of_tensorflow_1_takes_what_is_alone_out_of_its_list():
     assert isinstance(tf.function(lambda: cond(*branches()))(), list)
     with pytest.raises(TypeError, match="simultaneously"):
         cond(*branches(), fn1=lambda: 1)
+
+
+def test_a_part_may_be_what_the_others_leave():
+    parts = tf.raw_ops.SplitV(value=tf.range(9), size_splits=[3, 2, -1], axis=0, num_split=3)
+    assert [each.numpy().tolist() for each in parts] == [[0, 1, 2], [3, 4], [5, 6, 7, 8]]
