@@ -216,3 +216,13 @@ def test_a_layer_may_load_a_model_while_one_is_loaded(tmp_path: Path) -> None:
     model.save(tmp_path / "outer.keras")
     again = keras.models.load_model(tmp_path / "outer.keras")
     np.testing.assert_array_equal(again(np.ones((1, 3))), model(np.ones((1, 3))))
+
+
+def test_states_are_in_saved_models(tmp_path: Path) -> None:
+    model = keras.Sequential([keras.Input((5, 3), batch_size=4), keras.layers.LSTM(2, stateful=True)])
+    model.save(tmp_path / "m")
+    again, x = keras.models.load_model(tmp_path / "m"), np.linspace(0, 1, 60, dtype="float32").reshape(4, 5, 3)
+    first, second = model(x), model(x)
+    assert not np.allclose(first, second)
+    np.testing.assert_allclose(again(x), first, rtol=1e-6)
+    np.testing.assert_allclose(again(x), second, rtol=1e-6)

@@ -57,7 +57,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
         "products by a vector, gradients to filters of one tap; checks and dense gradients of TensorFlow's kernels",
     ),
     (
-        176_015,
+        176_026,
         "sums between processes in C; layers of the small Keras for categories and recurrent masks of Keras 2; gathers "
         "inside the loops that add them up; operations and signatures of SavedModels; checks of TensorFlow's kernels",
     ),

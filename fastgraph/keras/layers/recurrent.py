@@ -188,6 +188,10 @@ class RNN(Layer):
         """The states that the next call of a stateful layer begins with: Variables, f[b, units]; None before any."""
         return [None] * len(self._sizes) if self._states is None else self._states
 
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+        found = super()._trackable_children(save_type, **kwargs)
+        return {**found, "states": list(self.states)} if self.stateful and save_type == "savedmodel" else found
+
     def reset_states(self, states: Any = None) -> None:
         """Let the next call of a stateful layer begin with zeros, or with these states.
 
