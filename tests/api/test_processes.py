@@ -26,12 +26,13 @@ needs_mpi = pytest.mark.skipif(
 
 
 def started(text: list[str], size: int = 2, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run Python with these arguments in processes."""
+    """Run Python with these arguments in processes, whose lines are not mixed: each writes all at once, in the end."""
     root = str(Path(__file__).parents[2])
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
     return subprocess.run(
         [str(MPIEXEC), "-n", str(size), sys.executable, *text],
-        capture_output=True, text=True, check=False, timeout=120, env={**os.environ, "PYTHONPATH": path, **environment},
+        capture_output=True, text=True, check=False, timeout=120,
+        env={**os.environ, "PYTHONUNBUFFERED": "", "PYTHONPATH": path, **environment},
     )  # fmt: skip
 
 
