@@ -200,7 +200,8 @@ def measured_when(rows: list[dict[str, Any]]) -> list[str]:
     lines = [
         f"- {what}, {date}, vectors of {kind}: {'; '.join(of)}." for (what, date, kind), of in sorted(names.items())
     ]
-    return ["Not all is of one run, nor of one processor:", "", *lines, "", *REPLACED, ""]
+    kinds = " nor of one kind of processor" if len({run[2] for run in names}) > 1 else ""
+    return [f"Not all is of one run{',' * bool(kinds)}{kinds}:", "", *lines, "", *REPLACED, ""]
 
 
 def cell(samples: list[float] | None) -> str:
