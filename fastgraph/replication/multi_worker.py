@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -192,6 +193,15 @@ class _Half:
     def __fg_native__(self, layout: collectives.Layout) -> tuple[int, int]:
         """Return the step in C that does the same for arrays of these dtypes and shapes."""
         return self._link.steps(layout[self._ends :], self._compress)[self._ends]
+
+    def __fg_device__(self, layout: collectives.Layout, gpu: Any) -> tuple[Callable[..., Any], bool] | None:
+        """Return what does the same with a GPU's memory, and whether it begins; None: MPI cannot read that."""
+        if self._compress or not collectives.takes_memory_of(gpu):
+            return None
+        link = self._link
+        if self._ends:
+            return functools.partial(link.end_on_device, gpu, layout[1:]), False
+        return functools.partial(link.start_on_device, gpu, layout), True
 
 
 def _wide(dtype: Any) -> Any:
