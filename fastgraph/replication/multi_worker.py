@@ -20,7 +20,7 @@ from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.joining import stack
 from fastgraph.ops.python_functions import communicated
-from fastgraph.replication import cluster, collectives
+from fastgraph.replication import cluster, collectives, slurm
 from fastgraph.replication.contexts import check_between
 from fastgraph.replication.reductions import ReduceOp, Way, joined, per_replica, reduced, way
 from fastgraph.replication.strategy import Strategy, StrategyExtended
@@ -228,6 +228,7 @@ class MultiWorkerMirroredStrategy(Strategy):
     def __init__(self, cluster_resolver: Any = None, communication_options: Any = None) -> None:
         super().__init__()
         world = collectives.world()
+        slurm.check(world.size)
         cluster.check(flags.get("tf_config"), world.rank, world.size)
         if cluster_resolver is not None:
             cluster.check(cluster.said_by(cluster_resolver), world.rank, world.size, "The cluster_resolver")
