@@ -41,7 +41,7 @@ class SumKind:
         """Begin a sum of what lies on a GPU as exchange `number`; return a number for `end`."""
     @property
     def places(self) -> list[int]:
-        """Where each array begins in what is sent, in bytes."""
+        """The bytes at which each array begins in what is sent."""
     @property
     def size_in_bytes(self) -> int:
         """The bytes that are sent."""

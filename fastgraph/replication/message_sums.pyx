@@ -479,7 +479,7 @@ cdef class SumKind:
 
     @property
     def places(self) -> list[int]:
-        """Where each array begins in what is sent, in bytes."""
+        """The bytes at which each array begins in what is sent."""
         return [self.at[i] for i in range(self.n)]
 
     @property

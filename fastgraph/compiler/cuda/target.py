@@ -122,7 +122,7 @@ def empty(nbytes: int) -> Any:
 
 
 def part(memory: Any, at: int, dtype: np.dtype, n: int) -> Any:
-    """What lies in memory of the GPU from a byte on. uint8[b] -> dtype[n]."""
+    """Elements in memory of the GPU, from a byte on. uint8[b] -> dtype[n]."""
     return memory[at : at + n * dtype.itemsize].view(dtype)
 
 
