@@ -489,6 +489,7 @@ PUBLIC: dict[str, str] = {
         "ClusterResolver SimpleClusterResolver TFConfigClusterResolver UnionResolver",
         ("distribute.cluster_resolver",),
     ),
+    "distribute.cluster_resolver.SlurmClusterResolver": "replication.slurm:SlurmClusterResolver",
     "train.ExponentialMovingAverage": "state.moving_averages:ExponentialMovingAverage",
     "train.ClusterSpec": "replication.cluster:ClusterSpec",
     "train.Coordinator": "state.coordinator:Coordinator",

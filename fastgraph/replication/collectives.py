@@ -7,10 +7,12 @@ any data is sent. Nothing blocks inside MPI: requests are asked for their end, a
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import hashlib
 import importlib
 import itertools
+import math
 import os
 import platform
 import sys
@@ -243,6 +245,30 @@ class Link:
         """Return the sums of arrays over all processes."""
         return self.end(self.start(arrays))
 
+    # Sums of what lies on a GPU: the same messages, from its memory and into it.
+
+    def start_on_device(self, gpu: Any, layout: Layout, arrays: Sequence[Any]) -> int:
+        """Begin to add up what `start` adds up, of a GPU. t[n]... -> the number, for its end.
+
+        gpu: what copies and adds up there (compiler/cuda/target.py).
+        """
+        kind, sizes = self._kind(layout, False), _sizes(layout)
+        own, total = gpu.packed(arrays, sizes, kind.places, kind.size_in_bytes), gpu.empty(kind.size_in_bytes)
+        kept = gpu.address(own), gpu.address(total), own, total
+        with self.journal:
+            return kind.start_at(kept, self._begin("the sum", layout, False))
+
+    def end_on_device(self, gpu: Any, layout: Layout, number: int) -> list[Any]:
+        """Wait for such a sum; return the sums, on the GPU. Raises what waiting for others raises."""
+        ((_, _, own, total),) = self.end(number)
+        found = []
+        for (dtype, n), at in zip(_sizes(layout), self._kind(layout, False).places, strict=True):
+            ours, sums = gpu.part(own, at, dtype, n), gpu.part(total, at, dtype, n)
+            if self.size == 2:  # what has come is what the other has sent
+                gpu.add(*((sums, ours) if self.rank else (ours, sums)), sums)
+            found.append(sums)
+        return found
+
     # Whole arrays.
 
     def all_gather(self, arrays: Sequence[np.ndarray], axis: int = 0) -> list[Arrays]:
@@ -294,6 +320,17 @@ class Link:
         self._end(self._data.Iallgatherv(own, [whole, sizes, ends[:-1], self._mpi.BYTE]).Test, number)
         parts = [whole[a:b].tobytes() for a, b in itertools.pairwise(ends)]
         return [self._mpi.pickle.loads(part) for part in parts]
+
+
+def takes_memory_of(gpu: Any) -> bool:
+    """Return whether MPI reads and writes a GPU's memory: a simulator's is main memory."""
+    mpi: Any = sys.modules["mpi4py.MPI"]
+    asked = getattr(ctypes.CDLL(mpi.__file__), "MPIX_Query_cuda_support", None)
+    return bool(gpu.SIMULATED or (asked is not None and asked() == 1))
+
+
+def _sizes(layout: Layout) -> list[tuple[np.dtype, int]]:
+    return [(dtype, math.prod(int(n or 0) for n in shape)) for dtype, shape in layout]
 
 
 def _open(shape: tuple[int, ...], axis: int) -> tuple[int | None, ...]:

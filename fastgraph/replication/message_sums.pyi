@@ -37,9 +37,17 @@ class SumKind:
         """Return the steps in C that begin such sums and end them."""
     def start(self, arrays: Sequence[np.ndarray], number: int = 0) -> int:
         """Begin to add arrays up, and return a number for `end`; they are kept until then."""
+    def start_at(self, kept: tuple[int, int, Any, Any], number: int) -> int:
+        """Begin a sum of what lies on a GPU as exchange `number`; return a number for `end`."""
+    @property
+    def places(self) -> list[int]:
+        """The bytes at which each array begins in what is sent."""
+    @property
+    def size_in_bytes(self) -> int:
+        """The bytes that are sent."""
 
-def results(number: int) -> list[np.ndarray]:
-    """Wait for a sum; return arrays, or none where Python is asked."""
+def results(number: int) -> list[Any]:
+    """Wait for a sum; return arrays (of one on a GPU what was kept), or none where Python is asked."""
 
 def exchange_of(number: int) -> int:
     """Return the number of the exchange that a sum under way is."""

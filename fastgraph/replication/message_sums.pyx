@@ -183,9 +183,10 @@ cdef struct Flight:           # a sum that is under way
     Block** held              # per array: what is sent, or NULL
     void* kept                # the same of Python's
     char* sent
+    char* into                # what comes
     Block* packed
     Block* theirs
-    Block* total
+    Block* total              # that holds it, or NULL: it lies on a GPU, and is added up there
     uint64_t* requests        # ints or pointers
 
 
@@ -277,7 +278,7 @@ cdef class SumKind:
             for i in range(self.n_requests):
                 at = i % max(1, self.n_pieces) * self.piece
                 n = min(self.piece, count - at)
-                own, theirs = f.sent + at * self.width, f.total.data + at * self.width
+                own, theirs = f.sent + at * self.width, f.into + at * self.width
                 if self.size != 2:
                     code = code or fg_iallreduce(
                         self.iallreduce, self.narrow, self.comm, own, theirs, n, self.type, self.op, &f.requests[i])
@@ -291,7 +292,7 @@ cdef class SumKind:
         """Add what has come of the other of two to what was sent: as NumPy does."""
         cdef cnp.npy_intp n = min(self.piece, self.nbytes // self.width - i * self.piece)
         cdef char* own = f.sent + i * self.piece * self.width
-        cdef char* total = f.total.data + i * self.piece * self.width
+        cdef char* total = f.into + i * self.piece * self.width
         cdef char* operands[3]
         cdef cnp.npy_intp steps[3]
         operands[0], operands[1], operands[2] = own, total, total
@@ -324,7 +325,7 @@ cdef class SumKind:
                 f.error = fg_test(self.test, &f.requests[f.ended], &flag)
                 if f.error or not flag:
                     return -1 if f.error else 0
-                if self.size == 2 and not self.short and f.ended < self.n_pieces:
+                if self.size == 2 and not self.short and f.total != NULL and f.ended < self.n_pieces:
                     self.add_piece(f, f.ended)
                 f.ended += 1
             if not self.short or f.stage:
@@ -334,18 +335,33 @@ cdef class SumKind:
             self.post(f)
         return -1
 
+    cdef Flight* flight(self) noexcept nogil:
+        """Return the first one that is idle, which stays so; NULL: there is no memory."""
+        cdef Flight* f = self.idle
+        if f == NULL:
+            f = <Flight*>calloc(1, sizeof(Flight) + (self.n + self.n_requests) * sizeof(void*))
+            if f != NULL:
+                f.kind, f.held = <void*>self, <Block**>(f + 1)
+                f.requests = <uint64_t*>(f.held + self.n)
+                self.idle = f
+        return f
+
+    cdef void leave(self, Flight* f, int64_t number) noexcept nogil:
+        """Send what is ready to be, as exchange `number` (0: the next one)."""
+        f.number = number or self.journal.note(self.digest)
+        f.stage = f.waited = 0
+        if self.nbytes > LARGE:
+            self.journal.under_way += 1
+            self.journal.large += 1
+        self.post(f)
+
     cdef Flight* begin(self, char** data, Block** blocks, int64_t number) noexcept nogil:
         """Begin a sum, as exchange `number` (0: the next one); the turn is held. NULL: there is no memory."""
-        cdef Flight* f = self.idle
+        cdef Flight* f = self.flight()
         cdef int32_t j
         cdef Block* total
         if f == NULL:
-            f = <Flight*>calloc(1, sizeof(Flight) + (self.n + self.n_requests) * sizeof(void*))
-            if f == NULL:
-                return NULL
-            f.kind, f.held = <void*>self, <Block**>(f + 1)
-            f.requests = <uint64_t*>(f.held + self.n)
-            self.idle = f
+            return NULL
         if f.packed == NULL and not self.alone:  # what is between arrays stays zero
             f.packed = block_zeros(2 * self.piece * self.size if self.short else self.nbytes)
         if f.theirs == NULL and self.short:
@@ -354,7 +370,8 @@ cdef class SumKind:
         if total == NULL or (f.packed == NULL and not self.alone) or (f.theirs == NULL and self.short):
             block_release(total)
             return NULL
-        self.idle, f.total, f.sent = f.next, total, data[0] if self.alone else f.packed.data
+        self.idle, f.total, f.into = f.next, total, total.data
+        f.sent = data[0] if self.alone else f.packed.data
         for j in range(self.n):
             if self.short:
                 fg_narrow_bfloat16(&data[j], NULL, f.sent + self.at[j] // 2, self.sizes[j] // 4)
@@ -363,12 +380,7 @@ cdef class SumKind:
             f.held[j] = blocks[j]
             if blocks[j] != NULL:
                 block_retain(blocks[j])
-        f.number = number or self.journal.note(self.digest)
-        f.stage = f.waited = 0
-        if self.nbytes > LARGE:
-            self.journal.under_way += 1
-            self.journal.large += 1
-        self.post(f)
+        self.leave(f, number)
         return f
 
     cdef int32_t await_(self, Flight* f) noexcept nogil:
@@ -406,7 +418,7 @@ cdef class SumKind:
         cdef int32_t j
         if self.short:
             fg_widen_bfloat16(&f.packed.data, NULL, f.total.data, self.nbytes // 4)
-        for j in range(self.n):
+        for j in range(self.n if f.total != NULL else 0):
             block_retain(f.total)
             blocks[j] = f.total
             data[j] = f.total.data + self.at[j]
@@ -465,11 +477,38 @@ cdef class SumKind:
             raise errors.ResourceExhaustedError(None, None, f"OOM when allocating {self.nbytes} bytes on /device:CPU:0")
         return <int64_t>f
 
+    @property
+    def places(self) -> list[int]:
+        """The bytes at which each array begins in what is sent."""
+        return [self.at[i] for i in range(self.n)]
+
+    @property
+    def size_in_bytes(self) -> int:
+        """The bytes that are sent."""
+        return self.nbytes
+
+    def start_at(self, kept, int64_t number) -> int:
+        """Begin a sum of what lies on a GPU, as the exchange whose turn this thread has; return a number for `end`.
+
+        kept: the addresses of what is sent, and of where the sums come to lie (of two processes: what the other has
+        sent); `end` gives it back.
+        """
+        cdef Flight* f = self.flight()
+        if f == NULL:
+            raise MemoryError()
+        self.idle, f.total, self.known = f.next, NULL, 1
+        f.sent, f.into = <char*><size_t>kept[0], <char*><size_t>kept[1]
+        Py_INCREF(kept)
+        f.kept = <void*>kept
+        self.leave(f, number)
+        return <int64_t>f
+
     cdef list results(self, Flight* f):
         cdef char** data = <char**>calloc(2 * self.n, sizeof(void*))
         cdef Block** blocks = <Block**>(data + self.n)
         cdef int32_t j, code = AGAIN
         cdef int64_t[MAX_RANK] dims
+        found = [<object>f.kept] if f.total == NULL else []
         if data == NULL:
             raise MemoryError()
         try:
@@ -477,8 +516,9 @@ cdef class SumKind:
                 PyErr_CheckSignals()
                 with nogil:
                     code = self.end(f, data, blocks)
-            found = []
-            for j in range(self.n if code == DONE else 0):
+            if found or code != DONE:
+                return found if code == DONE else []
+            for j in range(self.n):
                 for i, n in enumerate(self.shapes[j]):
                     dims[<int>i] = n
                 found.append(tensor_array(wrap_slice(blocks[j], data[j], self.code, len(self.shapes[j]), dims)))
@@ -518,8 +558,8 @@ cdef int32_t end_step(void* state, char** data, Block** blocks) noexcept nogil:
     return (<SumKind>state).end(<Flight*>(<int64_t*>data[0])[0], data + n, blocks + n)
 
 
-def results(int64_t number) -> list[np.ndarray]:
-    """Wait for a sum; return arrays, or none where Python is asked."""
+def results(int64_t number) -> list:
+    """Wait for a sum; return arrays (of one on a GPU what was kept), or none where Python is asked."""
     return (<SumKind>(<Flight*>number).kind).results(<Flight*>number)
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.joining import stack
 from fastgraph.ops.python_functions import communicated
-from fastgraph.replication import cluster, collectives
+from fastgraph.replication import cluster, collectives, slurm
 from fastgraph.replication.contexts import check_between
 from fastgraph.replication.reductions import ReduceOp, Way, joined, per_replica, reduced, way
 from fastgraph.replication.strategy import Strategy, StrategyExtended
@@ -193,6 +194,15 @@ class _Half:
         """Return the step in C that does the same for arrays of these dtypes and shapes."""
         return self._link.steps(layout[self._ends :], self._compress)[self._ends]
 
+    def __fg_device__(self, layout: collectives.Layout, gpu: Any) -> tuple[Callable[..., Any], bool] | None:
+        """Return what does the same with a GPU's memory, and whether it begins; None: MPI cannot read that."""
+        if self._compress or not collectives.takes_memory_of(gpu):
+            return None
+        link = self._link
+        if self._ends:
+            return functools.partial(link.end_on_device, gpu, layout[1:]), False
+        return functools.partial(link.start_on_device, gpu, layout), True
+
 
 def _wide(dtype: Any) -> Any:
     """The dtype in which tensors of one are added up."""
@@ -218,6 +228,7 @@ class MultiWorkerMirroredStrategy(Strategy):
     def __init__(self, cluster_resolver: Any = None, communication_options: Any = None) -> None:
         super().__init__()
         world = collectives.world()
+        slurm.check(world.size)
         cluster.check(flags.get("tf_config"), world.rank, world.size)
         if cluster_resolver is not None:
             cluster.check(cluster.said_by(cluster_resolver), world.rank, world.size, "The cluster_resolver")

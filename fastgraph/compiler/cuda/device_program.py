@@ -31,6 +31,7 @@ from fastgraph.compiler.program.program import (
     Step,
 )
 from fastgraph.compiler.program.symbolic_extents import FIRST_WITNESS, witness_avals
+from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import EagerTensor, as_array, cell_assign, cell_read, from_array
@@ -98,6 +99,19 @@ class Transfer:
     to_device: bool
 
 
+@dataclass
+class DeviceSum:
+    """The beginning of a sum over processes of what lies on the GPU, or its end: see replication/collectives.py.
+
+    function: arrays of the GPU -> the sum's number, or that -> the sums, there.
+    """
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    function: Any
+    begins: bool
+
+
 class DeviceProgram:
     """An optimised graph with static shapes, to be run on a GPU (or its simulator).
 
@@ -122,10 +136,9 @@ class DeviceProgram:
     def _with_transfers(self, program: Program) -> Any:
         on_host = {*program.inputs, *program.captures, *program.constants, *program.shape_values}
         on_device: set[int] = set()
-        for step in program.steps:
-            there = isinstance(step, KernelStep | GemmStep)
-            alias = isinstance(step, AliasStep)
-            if alias:
+        for step in map(self._summed, program.steps):
+            there = isinstance(step, KernelStep | GemmStep) or (isinstance(step, DeviceSum) and step.begins)
+            if isinstance(step, AliasStep):
                 there = step.inputs[0] in on_device
             needed = dict.fromkeys((*step.buffers, *step.inputs) if isinstance(step, KernelStep) else step.inputs)
             for number in needed:
@@ -135,11 +148,24 @@ class DeviceProgram:
                     yield Transfer(number, there)
                     (on_device if there else on_host).add(number)
             yield step
-            (on_device if there else on_host).update(step.outputs)
+            (on_device if there != isinstance(step, DeviceSum) else on_host).update(step.outputs)
         for number in program.outputs:
             if number not in on_host:
                 yield Transfer(number, False)
                 on_host.add(number)
+
+    def _summed(self, step: Step) -> Any:
+        """Return a sum over processes as one of the GPU's memory, where MPI can read that; what else a step is."""
+        made = isinstance(step, HostStep) and getattr(step.node.attrs.get("key"), "object", None)
+        find = getattr(made, "__fg_device__", None)
+        if find is None:
+            return step
+        layout = [(self.program.values[n].aval.dtype.numpy_dtype, _shape(self.program, n)) for n in step.inputs]
+        found = find(tuple(layout), target)
+        if found is None:
+            return step
+        function, begins = found
+        return DeviceSum(step.inputs if begins else step.inputs[:1], step.outputs, function, begins)
 
     def explain(self) -> str:
         """The steps, one a line, kernels with their source."""
@@ -147,6 +173,10 @@ class DeviceProgram:
         for step in self.steps:
             if isinstance(step, Transfer):
                 lines.append(f"copy %{step.number} to the {'device' if step.to_device else 'host'}")
+                continue
+            if isinstance(step, DeviceSum):
+                what = "beginning" if step.begins else "end"
+                lines.append(f"{what} of a sum over processes: {step.inputs} -> {step.outputs}")
                 continue
             names = " ".join(node.op.name for node in step.nodes)
             kind = type(step).__name__.removesuffix("Step").lower()
@@ -176,8 +206,7 @@ class _Run:
         return self.program.values[number].aval
 
     def shape(self, number: int) -> tuple[int, ...]:
-        shape = self.program.witness[number] if number < len(self.program.witness) else None
-        return shape if shape is not None else tuple([int(n or 0) for n in self.aval(number).shape or ()])
+        return _shape(self.program, number)
 
     def value(self, number: int) -> Any:
         """A value on the host."""
@@ -190,9 +219,15 @@ class _Run:
     def size(self, size: Size) -> int:
         return size.constant * math.prod([self.shape(n)[axis] for n, axis in size.dims])
 
-    def run(self, step: Step | Transfer) -> None:
+    def run(self, step: Step | Transfer | DeviceSum) -> None:
         if isinstance(step, Transfer):
             self.transfer(step)
+        elif isinstance(step, DeviceSum) and step.begins:
+            begun = step.function([self.device[n] for n in step.inputs])
+            self.host[step.outputs[0]] = from_array(np.asarray(begun, np.int64), int64)
+        elif isinstance(step, DeviceSum):
+            found = step.function(int(as_array(self.value(step.inputs[0]))))
+            self.device.update(zip(step.outputs, found, strict=True))
         elif isinstance(step, KernelStep):
             self.kernel(step)
         elif isinstance(step, GemmStep):
@@ -276,6 +311,11 @@ class _Run:
         kernel = target.matmul(self.aval(out).dtype.name)[grid, (target.TILE, target.TILE)]
         memory = (self.device[a], self.device[b], made, target.cuda.to_device(starts))
         kernel(*memory, *a_steps, *b_steps, rows, columns, inner)
+
+
+def _shape(program: Program, number: int) -> tuple[int, ...]:
+    shape = program.witness[number] if number < len(program.witness) else None
+    return shape if shape is not None else tuple([int(n or 0) for n in program.values[number].aval.shape or ()])
 
 
 def _starts(shape: tuple[int, ...], batch: tuple[int, ...]) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numba.cuda
@@ -47,6 +48,12 @@ def matmul(a, b, out, starts, a_row, a_column, b_row, b_column, rows, columns, i
         cuda.syncthreads()
     if row < rows and column < columns:
         out[(batch * rows + row) * columns + column] = total
+"""
+
+_ADD = """
+def add(a, b, out, n):
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        out[i] = a[i] + b[i]
 """
 #: NumPy's functions that Python's `math` has by another name.
 _IN_NUMPY = {
@@ -94,6 +101,44 @@ def matmul(dtype: str) -> Any:
     names = _namespace()
     exec(_MATMUL.format(dtype=dtype), names)
     return cuda.jit(names["matmul"])
+
+
+@functools.cache
+def _add() -> Any:
+    names = _namespace()
+    exec(_ADD, names)
+    return cuda.jit(names["add"])
+
+
+def add(a: Any, b: Any, out: Any) -> None:
+    """Add up two arrays of the GPU. t[n], t[n] -> t[n]."""
+    if out.size:
+        _add()[min(-(-out.size // N_THREADS), MAX_BLOCKS), N_THREADS](a, b, out, out.size)
+
+
+def empty(nbytes: int) -> Any:
+    """Memory of the GPU."""
+    return cuda.device_array(max(nbytes, 1), "uint8")
+
+
+def part(memory: Any, at: int, dtype: np.dtype, n: int) -> Any:
+    """Elements in memory of the GPU, from a byte on. uint8[b] -> dtype[n]."""
+    return memory[at : at + n * dtype.itemsize].view(dtype)
+
+
+def packed(arrays: Sequence[Any], layout: Sequence[tuple[np.dtype, int]], places: Sequence[int], nbytes: int) -> Any:
+    """Memory of the GPU with arrays in it, from given bytes on. t[n]... -> uint8[nbytes]."""
+    whole = cuda.to_device(np.zeros(max(nbytes, 1), "uint8"))
+    for array, (dtype, n), at in zip(arrays, layout, places, strict=True):
+        if n:
+            part(whole, at, dtype, n).copy_to_device(array[:n])
+    return whole
+
+
+def address(memory: Any) -> int:
+    """The address of memory of the GPU, once all is in it that was asked for: the simulator's is main memory."""
+    cuda.synchronize()
+    return int(memory._ary.ctypes.data if SIMULATED else memory.__cuda_array_interface__["data"][0])
 
 
 def runs() -> bool:

@@ -243,3 +243,8 @@ def unknown_variables() -> list[str]:
 def of_others(variable: str, default: str) -> str:
     """Return a variable of the environment that is another program's, such as Numba's; `default` if it is not set."""
     return os.environ.get(variable, default)
+
+
+def tell_others(variable: str, value: str) -> None:
+    """Set a variable of the environment that is another program's, such as CUDA's."""
+    os.environ[variable] = value
