@@ -9,7 +9,7 @@ from fastgraph.core import gpus
 from fastgraph.core.base import flags
 from fastgraph.replication.cluster import ClusterResolver, ClusterSpec
 
-#: What stands between commas: a name with at most one range of numbers in it, at its end.
+#: A name between commas, with at most one range of numbers in it, at its end.
 _HOSTS = re.compile(r"([^,\[\]]*)(?:\[([^\[\]]+)\])?(?:,|$)")
 _COUNT = re.compile(r"(\d+)(?:\(x(\d+)\))?")
 
