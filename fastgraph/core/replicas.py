@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -102,10 +102,14 @@ def between() -> bool:
 
 
 class _Process:
-    """This process among those of a MultiWorkerMirroredStrategy: its number, and whether it has warned."""
+    """This process among those of a MultiWorkerMirroredStrategy: its number, and whether it has warned.
+
+    failed: notes that what the processes do together has ended by an error in this one; None without others.
+    """
 
     number = 0
     warned = False
+    failed: Callable[[], None] | None = None
 
 
 process = _Process()

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core import replicas
 from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.tensor import as_array, from_array, run
 from fastgraph.errors import InternalError, InvalidArgumentError, OpError
-from fastgraph.graph.ir import Graph, Node, Value, format_aval
+from fastgraph.graph.ir import Graph, Node, Value, format_aval, subgraphs
 
 _MOST_SHOWN = 8  # operands in an error's text
 
@@ -36,8 +37,24 @@ def interpret(graph: Graph, arguments: Sequence[Any], run_loop: RunLoop | None =
     _run.attempt, _run.loop = None, run_loop  # a handler of a signal calls, in the middle of what may be given up
     try:
         return _interpret(graph, arguments)
+    except BaseException:
+        note_failure(graph)
+        raise
     finally:
         _run.attempt, _run.loop = outer
+
+
+def note_failure(graph: Graph) -> None:
+    """Note that a run of a graph has failed, if it brings values of processes together: others may go on with it."""
+    if replicas.process.failed is not None and _talks(graph):
+        replicas.process.failed()
+
+
+def _talks(graph: Graph) -> bool:
+    """Return whether a graph brings values of processes together."""
+    return any(
+        node.op.name == "communicate" or any(_talks(inner) for inner, _ in subgraphs(node)) for node in graph.nodes
+    )
 
 
 def _interpret(graph: Graph, arguments: Sequence[Any]) -> list[Any]:
@@ -65,6 +82,9 @@ def interpret_unless(
         if enough.args[0] is not _run.attempt:
             raise
         return None
+    except BaseException:
+        note_failure(graph)
+        raise
     finally:
         _run.attempt, _run.loop = outer
 

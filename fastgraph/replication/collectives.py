@@ -17,7 +17,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -163,40 +163,60 @@ class Link:
         company, key = self.company, (what, layout, more)
         company.look()
         digest, words = self._known.get(key) or _told(key)
-        number, way = self.journal.go(digest, words)
-        if key not in self._known:
-            self._compare(number, way, words)
-            self._known[key] = digest, words
-        return int(number)
+        with self._all_of_it():
+            number, way = self.journal.go(digest, words)
+            if key not in self._known or number == self.journal.compared:
+                self._compare(number, way, words)
+                self._known[key] = digest, words
+            return int(number)
+
+    @contextlib.contextmanager
+    def _all_of_it(self) -> Iterator[None]:
+        """A context in which an exchange begins, and may end: where an error leaves it, the others are told."""
+        begun = self.journal.begun
+        try:
+            yield
+        except BaseException as error:
+            if self.journal.begun != begun:
+                self.company.left(self.journal.begun, error)
+            raise
 
     def _compare(self, number: int, digest: int, words: str) -> None:
-        comm, own = self._control, (number, digest, words)
+        comm, own = self._control, (number, digest, words, number == self.journal.compared)
         if self.rank:
             self._sent = [comm.isend(own, 0, _ASKED)]
             self._await(lambda: comm.improbe(0, _ANSWER), number).recv()
             return
-        groups: dict[Any, list[tuple[int, str]]] = {(number, digest): [(0, words)]}
-        for rank in range(1, self.size):
-            theirs = self._await(functools.partial(comm.improbe, rank, _ASKED), number).recv()
+        probes = [functools.partial(comm.improbe, rank, _ASKED) for rank in range(1, self.size)]
+        all_ = [own, *[self._await(probe, number).recv() for probe in probes]]
+        groups: dict[Any, list[tuple[int, str]]] = {}
+        for rank, theirs in enumerate(all_):
             groups.setdefault(tuple(theirs[:2]), []).append((rank, theirs[2]))
         if len(groups) > 1:
-            self.company.accuse(self.company.differ(number, list(groups.values())))
+            failed = [theirs[3] for theirs in all_]
+            verdict = self.company.differ(number, list(groups.values()))
+            if len(set(failed)) > 1:
+                verdict = self.company.failed_alone(failed.index(True), number, failed.index(False))
+            self.company.accuse(verdict)
             self.company.look()
         self._sent = [comm.isend(True, rank, _ANSWER) for rank in range(1, self.size)]
 
     def _await(self, ready: Callable[[], Any], number: int) -> Any:
         """Return what `ready` gives once it is true. Raises the verdict, and DeadlineExceededError past the limit."""
         company, journal = self.company, self.journal
-        while not (found := _looked(ready, _LOOKS)):
-            waited = journal.wait(number)
-            company.look()
-            if waited > journal.limit:
-                company.late(number)
-            if waited > _PATIENT:
-                time.sleep(2e-4)
-            else:
-                os.sched_yield()
-        journal.wait(0)
+        company.look()  # a fork of the process asks MPI nothing
+        try:
+            while not (found := _looked(ready, _LOOKS)):
+                waited = journal.wait(number)
+                company.look()
+                if waited > journal.limit:
+                    company.late(number)
+                if waited > _PATIENT:
+                    time.sleep(2e-4)
+                else:
+                    os.sched_yield()
+        finally:
+            journal.wait(0)
         return found
 
     def _end(self, ready: Callable[[], Any], number: int) -> None:
@@ -219,22 +239,24 @@ class Link:
         """Return the steps in C that do what `start` and `end` do: see runtime/plan.py."""
         return self._kind(layout, compress).steps()
 
-    def start(self, arrays: Sequence[np.ndarray], compress: bool = False) -> int:
-        """Begin to add up arrays of one dtype that MPI knows. t[*s]... -> the number of the sum, for `end`.
+    def start(self, arrays: Sequence[np.ndarray], compress: bool = False) -> np.ndarray:
+        """Begin to add up arrays of one dtype that MPI knows. t[*s]... -> the number of the sum, int64[], for `end`.
 
-        compress: float32 is sent as bfloat16, and added up in float32.
+        compress: float32 is sent as bfloat16, and added up in float32. Where nobody has the number any more the sum
+        goes on for the others alone.
         """
-        kind = self._kind(_layout(arrays), compress)
-        return kind.start(arrays) or self._started(kind, arrays, compress)
+        layout = _layout(arrays)
+        kind = self._kind(layout, compress)
+        begun = kind.start(arrays)
+        if begun is None:
+            begun = kind.start(arrays, functools.partial(self._begin, "the sum", layout, compress))
+            assert begun is not None
+        return begun
 
-    def _started(self, kind: SumKind, arrays: Sequence[np.ndarray], compress: bool) -> int:
-        with self.journal:
-            return kind.start(arrays, self._begin("the sum", _layout(arrays), compress))
-
-    def end(self, number: int) -> Arrays:
+    def end(self, number: np.ndarray) -> Arrays:
         """Wait for a sum and return it. Raises what waiting for others raises."""
-        while not (found := message_sums.results(number)):
-            self._ended(number)
+        while not (found := message_sums.results(int(number))):
+            self._ended(int(number))
         return found
 
     def _ended(self, number: int) -> None:
@@ -247,18 +269,17 @@ class Link:
 
     # Sums of what lies on a GPU: the same messages, from its memory and into it.
 
-    def start_on_device(self, gpu: Any, layout: Layout, arrays: Sequence[Any]) -> int:
-        """Begin to add up what `start` adds up, of a GPU. t[n]... -> the number, for its end.
+    def start_on_device(self, gpu: Any, layout: Layout, arrays: Sequence[Any]) -> np.ndarray:
+        """Begin to add up what `start` adds up, of a GPU. t[n]... -> the number of the sum, int64[], for its end.
 
         gpu: what copies and adds up there (compiler/cuda/target.py).
         """
         kind, sizes = self._kind(layout, False), _sizes(layout)
         own, total = gpu.packed(arrays, sizes, kind.places, kind.size_in_bytes), gpu.empty(kind.size_in_bytes)
         kept = gpu.address(own), gpu.address(total), own, total
-        with self.journal:
-            return kind.start_at(kept, self._begin("the sum", layout, False))
+        return kind.start_on_device(kept, functools.partial(self._begin, "the sum", layout, False))
 
-    def end_on_device(self, gpu: Any, layout: Layout, number: int) -> list[Any]:
+    def end_on_device(self, gpu: Any, layout: Layout, number: np.ndarray) -> list[Any]:
         """Wait for such a sum; return the sums, on the GPU. Raises what waiting for others raises."""
         ((_, _, own, total),) = self.end(number)
         found = []
@@ -273,7 +294,7 @@ class Link:
 
     def all_gather(self, arrays: Sequence[np.ndarray], axis: int = 0) -> list[Arrays]:
         """Return for each of the arrays what each process has of it; shapes may differ along one axis. All at once."""
-        with self.journal:
+        with self.journal, self._all_of_it():
             number = self._begin(
                 "the joining", tuple([(array.dtype, _open(array.shape, axis)) for array in arrays]), axis
             )
@@ -303,7 +324,7 @@ class Link:
 
     def of_first(self, array: np.ndarray) -> np.ndarray:
         """Return what the first process has. t[*s] -> t[*s]."""
-        with self.journal:
+        with self.journal, self._all_of_it():
             number = self._begin("the first one's part", ((array.dtype, array.shape),))
             if array.dtype == object:
                 return np.asarray(self._objects(array, number)[0], object).reshape(array.shape)

@@ -40,12 +40,14 @@ class Person(NamedTuple):
 
 
 class Sign(NamedTuple):
-    """A process's word on itself: how many exchanges it has begun, the last of them (number, way, words), which it
-    waits for (0: none), what it is at ("runs", "waits", "late", "ended", "failed"), and why it failed.
+    """A process's word on itself: how many exchanges it has begun, the last that was compared behind an error that was
+    caught, the last of all (number, way, words), which it waits for (0: none), what it is at ("runs", "waits", "late",
+    "ended", "failed"), and why it failed.
     """
 
     rank: int
     begun: int
+    compared: int
     recent: tuple[tuple[int, int, str], ...]
     awaited: int
     phase: str
@@ -138,14 +140,23 @@ class Company:
         self._judge(verdict)
         self.beat(now=True)
 
+    def left(self, number: int, error: BaseException) -> None:
+        """Say that this process does not go on with an exchange that others wait for."""
+        if self.verdict is None:
+            text = f"{self.of(self._own.rank)} has left exchange number {number}: {type(error).__name__}: {error}"
+            self.accuse(("UnavailableError", text[:1000]))
+
     def late(self, number: int, more: str = "") -> None:
         """Say that the limit has passed for an exchange, and raise the error of who has not come."""
         self.phase = "late"
         until = time.monotonic() + GRACE
-        while time.monotonic() < until:
-            self.beat(now=True)
-            self.look()
-            time.sleep(self._every / 2)
+        try:
+            while time.monotonic() < until:
+                self.beat(now=True)
+                self.look()
+                time.sleep(self._every / 2)
+        finally:
+            self.phase = "runs"
         limit = self._journal.limit
         raise errors.DeadlineExceededError(None, None, f"Exchange {number} has not ended in {limit:g} s{more}.")
 
@@ -154,8 +165,12 @@ class Company:
         self.phase, self.failure = "failed", self.verdict or self.failure or (kind, text)
         self._taken = True
         self._part()
+        self._spread()
+
+    def _spread(self) -> None:
+        """Let the others hear why, and say so, before MPI ends them without a word."""
         until = time.monotonic() + 10 * self._every
-        while time.monotonic() < until:  # so that others end with this, before MPI ends them without a word
+        while time.monotonic() < until:
             self.beat(now=True)
             time.sleep(self._every / 2)
 
@@ -167,16 +182,17 @@ class Company:
     # Signs of life.
 
     def _watch(self) -> None:
-        large = 0
+        large = given_up = 0
         while not self._stopped:
             journal = self._journal
-            goes_on = self._goes_on and journal.under_way and not journal.waits
+            goes_on = given_up or (self._goes_on and journal.under_way and not journal.waits)
             # Nobody wakes it for a sum: that costs several times what a sum of 128 KiB does.
             idle = SOON if self._goes_on and journal.large != large else self._every / 2
             large = journal.large
             self._wake.wait(5e-4 if goes_on else idle)
             if goes_on:
                 self._comm.Iprobe()
+            given_up = journal.go_on()
             self.beat()
             if self.verdict and not self._taken and time.monotonic() - self._judged > GRACE:
                 print(self.verdict[1], file=sys.stderr, flush=True)
@@ -271,7 +287,22 @@ class Company:
             gone = rank in self._signs and self._signs[rank].phase == "ended"
             if at - heard > silence and not gone:
                 return "UnavailableError", self._silent(rank)
-        return self._other_ways(signs) or self._left_alone(signs) or self._late(signs)
+        return self._ahead(signs) or self._other_ways(signs) or self._left_alone(signs) or self._late(signs)
+
+    def _ahead(self, signs: list[Sign]) -> tuple[str, str] | None:
+        """Find who compares an exchange, behind an error that it has caught, which others have begun without one."""
+        for sign in signs:
+            for other in signs:
+                if other.begun >= sign.compared > other.compared:
+                    return self.failed_alone(sign.rank, sign.compared, other.rank)
+        return None
+
+    def failed_alone(self, rank: int, number: int, other: int) -> tuple[str, str]:
+        """Return the verdict on a process that has caught an error which another one has not had."""
+        return "InvalidArgumentError", (
+            f"{self.of(rank)} has caught an error of a run before exchange number {number}, and process {other} has "
+            "had none there: they are not at the same step any more."
+        )
 
     def _other_ways(self, signs: list[Sign]) -> tuple[str, str] | None:
         """Find who has begun something else than most as the exchange of the same number."""
@@ -344,6 +375,7 @@ class Company:
         if self.phase == "runs":
             self.phase = "ended"
         while not self._all_ended and self.verdict is None:
+            self._journal.go_on()
             self.beat(now=True)
             time.sleep(self._every / 4)
         self._stopped = True
@@ -355,6 +387,7 @@ class Company:
             if not self._taken:
                 print(self.verdict[1], file=sys.stderr, flush=True)
             sys.stdout.flush()
+            self._spread()
             self._world.Abort(1)
 
 

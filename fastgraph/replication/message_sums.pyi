@@ -1,6 +1,6 @@
 """Sums of arrays over MPI's processes, in C. See message_sums.pyx."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,9 @@ class Journal:
 
     asked: bool
     waits: bool
+    failed: bool
     begun: int
+    compared: int
     awaited: int
     under_way: int
     large: int
@@ -18,14 +20,18 @@ class Journal:
     since: float
     def go(self, digest: int, words: str) -> tuple[int, int]:
         """Note the beginning of an exchange; return its number, and a digest of it and of all that were before it."""
-    def recent(self) -> tuple[int, tuple[tuple[int, int, str], ...]]:
-        """Return how many exchanges were begun, and the last of them: number, way, words."""
+    def fail(self) -> None:
+        """Note that something failed which was to bring together values of processes; nobody waits for it now."""
+    def recent(self) -> tuple[int, int, tuple[tuple[int, int, str], ...]]:
+        """Return how many exchanges were begun, which was compared, and the last of them: number, way, words."""
     def wait(self, number: int) -> float:
         """Note that an exchange is waited for, 0: no more; return for how long, in seconds."""
     def forked(self) -> None:
         """Have every thread of a forked child ask Python."""
     def __enter__(self) -> None: ...
-    def __exit__(self, *_: object) -> None: ...
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None: ...
+    def go_on(self) -> int:
+        """Go on with sums that nobody asks for, unless another thread has the turn; return how many are left."""
 
 class SumKind:
     """Sums of arrays of one dtype and of given shapes over processes."""
@@ -35,10 +41,10 @@ class SumKind:
     ) -> None: ...
     def steps(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """Return the steps in C that begin such sums and end them."""
-    def start(self, arrays: Sequence[np.ndarray], number: int = 0) -> int:
-        """Begin to add arrays up, and return a number for `end`; they are kept until then."""
-    def start_at(self, kept: tuple[int, int, Any, Any], number: int) -> int:
-        """Begin a sum of what lies on a GPU as exchange `number`; return a number for `end`."""
+    def start(self, arrays: Sequence[np.ndarray], numbered: Callable[[], int] | None = None) -> np.ndarray | None:
+        """Begin to add arrays up; return what `results` takes, int64[]: let go of, nobody asks for the sum."""
+    def start_on_device(self, kept: tuple[int, int, Any, Any], numbered: Callable[[], int]) -> np.ndarray:
+        """Begin a sum of what lies on a GPU; return what `results` takes, which gives `kept` back."""
     @property
     def places(self) -> list[int]:
         """The bytes at which each array begins in what is sent."""

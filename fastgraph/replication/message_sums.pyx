@@ -18,7 +18,8 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from fastgraph.core.native.buffer cimport (
-    MAX_RANK, Block, block_new, block_release, block_retain, block_zeros, fg_spin_lock, fg_spin_try, fg_spin_unlock
+    MAX_RANK, Block, block_new, block_release, block_retain, block_zeros, fg_atomic_load, fg_spin_lock, fg_spin_try,
+    fg_spin_unlock
 )
 from fastgraph.core.native.thread_pool cimport fg_load32, fg_now_ns
 from fastgraph.core.tensor cimport tensor_array, wrap_slice
@@ -89,18 +90,43 @@ cdef enum:
 cdef double PATIENT = 2.0  # seconds after which it is looked at now and then
 
 
+cdef struct Flight:           # a sum that is under way
+    void* kind                # a SumKind
+    Flight* next
+    Flight* before            # of those under way
+    int64_t number
+    int32_t ended             # requests
+    int32_t stage             # of bfloat16: 1 once sums are sent
+    int32_t error             # MPI's
+    int32_t waited            # for the program itself
+    Block* ticket             # int64[]: this address, as the program has it; once that has let go of it nobody asks
+    Block* held               # what is sent from where it lies, or NULL
+    void* kept                # the same of Python's
+    char* sent
+    char* into                # what comes
+    Block* packed
+    Block* theirs
+    Block* total              # that holds it, or NULL: it lies on a GPU, and is added up there
+    uint64_t* requests        # ints or pointers
+
+
 cdef class Journal:
     """Record of what this process has begun with others, and how it is: steps in C write it, signs of life tell it.
 
     begun: how many; awaited: which it waits for (0: none), since when; waits: it waits for one; limit: seconds
     that it does; asked: Python is asked before anything is begun or waited for; under_way, large: large sums now, and
-    how many there have been. To begin or end an exchange is done `with` it: one thread after the other.
+    how many there have been. failed: what this process would have brought together with others has failed since the
+    last exchange, so the next one is compared; compared: the last one that was for that.
+    To begin or end an exchange is done `with` it: one thread after the other.
     """
 
     cdef int32_t turn, spin       # spin: of what follows, but for the limit
-    cdef public int32_t asked, waits
-    cdef public int64_t begun, awaited, under_way, large
+    cdef public int32_t asked, waits, failed
+    cdef int32_t forked_off       # this is a child of the process: MPI is not its own
+    cdef public int64_t begun, awaited, under_way, large, compared
     cdef public double limit, since
+    cdef int64_t latest           # that was awaited
+    cdef Flight* flights
     cdef uint64_t way
     cdef uint64_t[REMEMBERED] ways, digests
     cdef dict words
@@ -122,23 +148,38 @@ cdef class Journal:
     def go(self, uint64_t digest, words: str) -> tuple[int, int]:
         """Note the beginning of an exchange; return its number, and a digest of it and of all that were before it."""
         self.words[digest] = words
+        fg_spin_lock(&self.spin)
+        if self.failed:
+            self.failed, self.compared = 0, self.begun + 1
+            self.way = ~self.way
+        fg_spin_unlock(&self.spin)
         return self.note(digest), self.way
 
-    def recent(self) -> tuple[int, tuple[tuple[int, int, str], ...]]:
-        """Return how many exchanges were begun, and the last of them: number, way, words."""
-        cdef int64_t n, begun
+    cdef bint asks(self) noexcept nogil:
+        """Return whether Python is asked before a sum begins."""
+        return fg_load32(&self.asked) or fg_load32(&self.failed)
+
+    def fail(self) -> None:
+        """Note that something failed which was to bring together values of processes; nobody waits for it now."""
+        self.failed = 1
+        self.await_(0)
+
+    def recent(self) -> tuple[int, int, tuple[tuple[int, int, str], ...]]:
+        """Return how many exchanges were begun, which was compared, and the last of them: number, way, words."""
+        cdef int64_t n, begun, compared
         cdef uint64_t[REMEMBERED] ways, digests
         fg_spin_lock(&self.spin)  # no object is made meanwhile: that may let another thread run
-        begun, ways, digests = self.begun, self.ways, self.digests
+        begun, compared, ways, digests = self.begun, self.compared, self.ways, self.digests
         fg_spin_unlock(&self.spin)
         found = []
         for n in range(max(1, begun - REMEMBERED + 1), begun + 1):
             found.append((n, ways[n % REMEMBERED], self.words[digests[n % REMEMBERED]]))
-        return begun, tuple(found)
+        return begun, compared, tuple(found)
 
     cdef void await_(self, int64_t number) noexcept nogil:
-        if self.awaited != number:
-            self.since, self.waits, self.awaited = fg_now_ns() / 1e9, number != 0, number
+        if number and number != self.latest:
+            self.since, self.latest = fg_now_ns() / 1e9, number
+        self.waits, self.awaited = number != 0, number
 
     def wait(self, int64_t number) -> float:
         """Note that an exchange is waited for, 0: no more; return for how long, in seconds."""
@@ -147,7 +188,7 @@ cdef class Journal:
 
     def forked(self) -> None:
         """Have every thread of a forked child ask Python."""
-        self.turn, self.spin, self.asked = 0, 0, 1
+        self.turn, self.spin, self.asked, self.forked_off = 0, 0, 1, 1
 
     cdef bint enter(self) noexcept nogil:
         """Take the turn; False: not yet, and signals are to be looked at."""
@@ -168,26 +209,19 @@ cdef class Journal:
             with nogil:
                 mine = self.enter()
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, kind, *_) -> None:
         fg_spin_unlock(&self.turn)
+        if kind is not None:
+            self.fail()
 
-
-cdef struct Flight:           # a sum that is under way
-    void* kind                # a SumKind
-    Flight* next
-    int64_t number
-    int32_t ended             # requests
-    int32_t stage             # of bfloat16: 1 once sums are sent
-    int32_t error             # MPI's
-    int32_t waited            # for the program itself
-    Block** held              # per array: what is sent, or NULL
-    void* kept                # the same of Python's
-    char* sent
-    char* into                # what comes
-    Block* packed
-    Block* theirs
-    Block* total              # that holds it, or NULL: it lies on a GPU, and is added up there
-    uint64_t* requests        # ints or pointers
+    def go_on(self) -> int:
+        """Go on with sums that nobody asks for, unless another thread has the turn; return how many are left."""
+        cdef int64_t left = 0
+        if self.flights != NULL and fg_spin_try(&self.turn):
+            with nogil:
+                left = _go_on(self.flights)
+            fg_spin_unlock(&self.turn)
+        return left
 
 
 cdef class SumKind:
@@ -208,9 +242,10 @@ cdef class SumKind:
     cdef int32_t short        # sent in bfloat16
     cdef int32_t alone        # one array, sent from where it lies
     cdef int32_t n, n_pieces, n_requests
+    cdef int64_t share        # elements that each process adds up, of bfloat16
     cdef int64_t nbytes       # of a message, with gaps
     cdef int64_t width        # of an element
-    cdef int64_t piece        # elements added up at once; of bfloat16 each process's share
+    cdef int64_t piece        # elements sent, or added up, at once
     cdef int64_t* at          # per array: where it begins
     cdef int64_t* sizes       # and its bytes
     cdef add_fn add           # NumPy's
@@ -236,12 +271,11 @@ cdef class SumKind:
         for j, shape in enumerate(self.shapes):
             self.at[<int>j], self.sizes[<int>j] = self.nbytes, self.width * math.prod(shape)
             self.nbytes += self.sizes[<int>j] if self.alone else (self.sizes[<int>j] + GAP - 1) // GAP * GAP
-        if short:
-            self.piece, self.n_requests = (self.nbytes // self.width + self.size - 1) // self.size, 2 * (self.size - 1)
-        else:
-            self.piece = (PIECE if self.size == 2 else WHOLE) // self.width
-            self.n_pieces = <int32_t>((self.nbytes // self.width + self.piece - 1) // self.piece)
-            self.n_requests = self.n_pieces * (2 if self.size == 2 else 1)
+        count = self.nbytes // self.width
+        self.share = (count + self.size - 1) // self.size
+        self.piece = (PIECE if short or self.size == 2 else WHOLE) // self.width
+        self.n_pieces = <int32_t>(((self.share if short else count) + self.piece - 1) // self.piece)
+        self.n_requests = self.n_pieces * (2 * (self.size - 1) if short else 2 if self.size == 2 else 1)
         self.find_loop(np.add, dtype)
 
     cdef int find_loop(self, cnp.ufunc add, dtype) except -1:
@@ -264,16 +298,19 @@ cdef class SumKind:
         cdef char* mine
         f.ended = 0
         if self.short:
-            own, theirs, n, last = f.packed.data, f.theirs.data, 2 * self.piece, self.size - 1
+            last = self.n_pieces * (self.size - 1)
             for i in range(last):
-                other = i + (i >= self.rank)
-                if f.stage == 0:  # each gets its share
-                    code = code or self.message(self.irecv, theirs + i * n, self.piece, other, tag, &f.requests[i])
-                    mine = own + other * n
-                else:  # and gives the sum of it
-                    code = code or self.message(self.irecv, own + other * n, self.piece, other, tag, &f.requests[i])
-                    mine = own + self.rank * n
-                code = code or self.message(self.isend, mine, self.piece, other, tag, &f.requests[last + i])
+                other = i // self.n_pieces
+                at = i % self.n_pieces * self.piece
+                n = min(self.piece, self.share - at)
+                theirs = f.theirs.data + 2 * (other * self.share + at)
+                other += other >= self.rank
+                own = f.packed.data + 2 * (other * self.share + at)
+                mine = f.packed.data + 2 * (self.rank * self.share + at)
+                if f.stage == 0:  # each gets its share, else gives the sum of it
+                    mine, own = own, theirs
+                code = code or self.message(self.irecv, own, n, other, tag, &f.requests[i])
+                code = code or self.message(self.isend, mine, n, other, tag, &f.requests[last + i])
         else:
             for i in range(self.n_requests):
                 at = i % max(1, self.n_pieces) * self.piece
@@ -303,7 +340,7 @@ cdef class SumKind:
 
     cdef void add_shares(self, Flight* f) noexcept nogil:
         """Add up this process's share of all in float32, and keep the sum in bfloat16 in its place."""
-        cdef int64_t j, n = self.piece, rank = self.rank
+        cdef int64_t j, n = self.share, rank = self.rank
         cdef int32_t other
         cdef char* own = f.packed.data + 2 * n * rank
         cdef char* sum = f.total.data  # float32[n], not used before the end
@@ -336,52 +373,86 @@ cdef class SumKind:
         return -1
 
     cdef Flight* flight(self) noexcept nogil:
-        """Return the first one that is idle, which stays so; NULL: there is no memory."""
-        cdef Flight* f = self.idle
+        """Return the first one that is idle, which stays so; the turn is held. NULL: there is no memory."""
+        cdef Flight* f
+        _go_on(self.journal.flights)
+        f = self.idle
         if f == NULL:
-            f = <Flight*>calloc(1, sizeof(Flight) + (self.n + self.n_requests) * sizeof(void*))
-            if f != NULL:
-                f.kind, f.held = <void*>self, <Block**>(f + 1)
-                f.requests = <uint64_t*>(f.held + self.n)
-                self.idle = f
-        return f
+            f = <Flight*>calloc(1, sizeof(Flight) + self.n_requests * sizeof(void*))
+            if f == NULL:
+                return NULL
+            f.kind, f.requests = <void*>self, <uint64_t*>(f + 1)
+            self.idle = f
+        if f.ticket == NULL:
+            f.ticket = block_new(sizeof(int64_t))
+        return f if f.ticket != NULL else NULL
 
-    cdef void leave(self, Flight* f, int64_t number) noexcept nogil:
-        """Send what is ready to be, as exchange `number` (0: the next one)."""
-        f.number = number or self.journal.note(self.digest)
-        f.stage = f.waited = 0
-        if self.nbytes > LARGE:
-            self.journal.under_way += 1
-            self.journal.large += 1
-        self.post(f)
+    cdef bint reserve(self) noexcept nogil:
+        """Have all memory of the next sum; the turn is held. False: there is none, and nothing was begun."""
+        cdef Flight* f = self.flight()
+        if f == NULL:
+            return False
+        if f.packed == NULL and not self.alone:  # what is between arrays stays zero
+            f.packed = block_zeros(2 * self.share * self.size if self.short else self.nbytes)
+        if f.theirs == NULL and self.short:
+            f.theirs = block_new(2 * self.share * self.size)
+        if f.total == NULL:
+            f.total = block_new(max(self.nbytes, 8 * self.share) if self.short else self.nbytes)
+        return (f.total != NULL and (f.packed != NULL or self.alone)
+                and (f.theirs != NULL or not self.short))
 
     cdef Flight* begin(self, char** data, Block** blocks, int64_t number) noexcept nogil:
-        """Begin a sum, as exchange `number` (0: the next one); the turn is held. NULL: there is no memory."""
-        cdef Flight* f = self.flight()
+        """Begin a sum, of which all is reserved, as exchange `number` (0: the next one); the turn is held."""
+        cdef Flight* f = self.idle
         cdef int32_t j
-        cdef Block* total
-        if f == NULL:
-            return NULL
-        if f.packed == NULL and not self.alone:  # what is between arrays stays zero
-            f.packed = block_zeros(2 * self.piece * self.size if self.short else self.nbytes)
-        if f.theirs == NULL and self.short:
-            f.theirs = block_new(2 * self.piece * self.size)
-        total = block_new(max(self.nbytes, 8 * self.piece) if self.short else self.nbytes)
-        if total == NULL or (f.packed == NULL and not self.alone) or (f.theirs == NULL and self.short):
-            block_release(total)
-            return NULL
-        self.idle, f.total, f.into = f.next, total, total.data
-        f.sent = data[0] if self.alone else f.packed.data
+        f.sent, f.into = data[0] if self.alone else f.packed.data, f.total.data
         for j in range(self.n):
             if self.short:
                 fg_narrow_bfloat16(&data[j], NULL, f.sent + self.at[j] // 2, self.sizes[j] // 4)
             elif not self.alone:
                 memcpy(f.sent + self.at[j], data[j], self.sizes[j])
-            f.held[j] = blocks[j]
-            if blocks[j] != NULL:
-                block_retain(blocks[j])
+        f.held = blocks[0] if self.alone else NULL
+        if f.held != NULL:
+            block_retain(f.held)
         self.leave(f, number)
         return f
+
+    cdef void leave(self, Flight* f, int64_t number) noexcept nogil:
+        """Send what is ready to be, as exchange `number` (0: the next one); the turn is held."""
+        self.idle = f.next
+        block_retain(f.ticket)
+        (<int64_t*>f.ticket.data)[0] = <int64_t>f
+        f.number = number or self.journal.note(self.digest)
+        f.stage = f.waited = 0
+        f.before, f.next = NULL, self.journal.flights
+        if f.next != NULL:
+            f.next.before = f
+        self.journal.flights = f
+        if self.nbytes > LARGE:
+            self.journal.under_way += 1
+            self.journal.large += 1
+        self.post(f)
+
+    cdef void land(self, Flight* f) noexcept nogil:
+        """Let go of a sum that has ended, and of all it holds; the turn is held."""
+        if f.before != NULL:
+            f.before.next = f.next
+        else:
+            self.journal.flights = f.next
+        if f.next != NULL:
+            f.next.before = f.before
+        if self.nbytes > LARGE and not f.waited:
+            self.journal.under_way -= 1
+        block_release(f.ticket)
+        block_release(f.held)
+        block_release(f.total)
+        f.ticket = f.held = f.total = NULL
+        if f.kept != NULL:
+            with gil:
+                Py_DECREF(<object>f.kept)
+            f.kept = NULL
+        f.next = self.idle
+        self.idle = f
 
     cdef int32_t await_(self, Flight* f) noexcept nogil:
         """Wait for a sum, with the turn; ASK: the limit has passed, or something is wrong."""
@@ -391,7 +462,7 @@ cdef class SumKind:
         if self.nbytes > LARGE and not f.waited:
             self.journal.under_way -= 1  # from here on the program itself has MPI go on
         f.waited = 1
-        while True:
+        while not self.journal.forked_off:
             for _look in range(LOOKS):
                 done = self.advance(f)
                 if done:
@@ -412,6 +483,7 @@ cdef class SumKind:
                 fg_sleep_ns(200000)
             else:
                 sched_yield()
+        return ASK
 
     cdef void give(self, Flight* f, char** data, Block** blocks) noexcept nogil:
         """Hand the sums out, and let go of what was sent; the turn is held."""
@@ -422,15 +494,7 @@ cdef class SumKind:
             block_retain(f.total)
             blocks[j] = f.total
             data[j] = f.total.data + self.at[j]
-            block_release(f.held[j])
-            f.held[j] = NULL
-        block_release(f.total)
-        if f.kept != NULL:
-            with gil:
-                Py_DECREF(<object>f.kept)
-            f.kept = NULL
-        f.next = self.idle
-        self.idle = f
+        self.land(f)
 
     cdef int32_t end(self, Flight* f, char** data, Block** blocks) noexcept nogil:
         cdef int32_t code
@@ -447,35 +511,57 @@ cdef class SumKind:
         state = <size_t><void*>self
         return (<size_t><void*>start_step, state), (<size_t><void*>end_step, state)
 
-    def start(self, arrays, int64_t number=0) -> int:
-        """Begin to add arrays up, and return a number for `end`; they are kept until then.
+    def start(self, arrays, numbered=None) -> np.ndarray | None:
+        """Begin to add arrays up; return what `results` takes, int64[]: let go of, nobody asks for the sum.
 
-        number: of the exchange that all have compared, whose turn this thread has; 0: the next one's, and 0 is returned
-        where Python is asked. Raises ResourceExhaustedError.
+        numbered: gives the number of the exchange, compared; None: it is the next one's, and None is returned where
+        Python is asked. Raises what that does, and ResourceExhaustedError before.
         """
-        cdef Flight* f
+        cdef Flight* f = NULL
         cdef int32_t j
-        if not number and (not self.known or self.journal.asked):
-            return 0
+        cdef int64_t number = 0
+        if numbered is None and (not self.known or self.journal.asks()):
+            return None
         kept = [np.ascontiguousarray(array) for array in arrays]
-        cdef char** data = <char**>calloc(2 * self.n, sizeof(void*))
+        cdef char** data = <char**>calloc(self.n + 1, sizeof(void*))
         if data == NULL:
             raise MemoryError()
         for j in range(self.n):
             data[j] = <char*>cnp.PyArray_DATA(<cnp.ndarray>kept[j])
-        if not number:
-            self.journal.__enter__()
-        f = self.begin(data, <Block**>(data + self.n), number)
-        self.known = 1
-        free(data)
-        if f != NULL:
-            Py_INCREF(kept)
-            f.kept = <void*>kept
-        if not number:
-            fg_spin_unlock(&self.journal.turn)
+        try:
+            with self.journal:
+                if self.reserve():
+                    number = 0 if numbered is None else numbered()
+                    f = self.begin(data, <Block**>(data + self.n), number)
+                    self.known = 1
+                    if self.alone:
+                        Py_INCREF(kept)
+                        f.kept = <void*>kept
+        finally:
+            free(data)
         if f == NULL:
             raise errors.ResourceExhaustedError(None, None, f"OOM when allocating {self.nbytes} bytes on /device:CPU:0")
-        return <int64_t>f
+        return _ticket(f)
+
+    def start_on_device(self, kept, numbered) -> np.ndarray:
+        """Begin a sum of what lies on a GPU; return what `results` takes, which gives `kept` back.
+
+        kept: the addresses of what is sent, and of where the sums come to lie (of two processes: what the other has
+        sent). numbered: as of `start`. Raises what that does, and ResourceExhaustedError before.
+        """
+        cdef Flight* f = NULL
+        with self.journal:
+            f = self.flight()
+            if f == NULL:
+                raise errors.ResourceExhaustedError(None, None, "OOM when beginning a sum of a GPU's memory")
+            number = numbered()
+            block_release(f.total)
+            f.total, self.known = NULL, 1
+            f.sent, f.into = <char*><size_t>kept[0], <char*><size_t>kept[1]
+            Py_INCREF(kept)
+            f.kept = <void*>kept
+            self.leave(f, number)
+        return _ticket(f)
 
     @property
     def places(self) -> list[int]:
@@ -486,22 +572,6 @@ cdef class SumKind:
     def size_in_bytes(self) -> int:
         """The bytes that are sent."""
         return self.nbytes
-
-    def start_at(self, kept, int64_t number) -> int:
-        """Begin a sum of what lies on a GPU, as the exchange whose turn this thread has; return a number for `end`.
-
-        kept: the addresses of what is sent, and of where the sums come to lie (of two processes: what the other has
-        sent); `end` gives it back.
-        """
-        cdef Flight* f = self.flight()
-        if f == NULL:
-            raise MemoryError()
-        self.idle, f.total, self.known = f.next, NULL, 1
-        f.sent, f.into = <char*><size_t>kept[0], <char*><size_t>kept[1]
-        Py_INCREF(kept)
-        f.kept = <void*>kept
-        self.leave(f, number)
-        return <int64_t>f
 
     cdef list results(self, Flight* f):
         cdef char** data = <char**>calloc(2 * self.n, sizeof(void*))
@@ -523,8 +593,15 @@ cdef class SumKind:
                     dims[<int>i] = n
                 found.append(tensor_array(wrap_slice(blocks[j], data[j], self.code, len(self.shapes[j]), dims)))
             return found
+        except BaseException:
+            self.journal.fail()
+            raise
         finally:
             free(data)
+
+
+cdef object _ticket(Flight* f):
+    return tensor_array(wrap_slice(f.ticket, f.ticket.data, as_dtype("int64").code, 0, NULL))
 
 
 cdef void* _address(function) except NULL:
@@ -535,27 +612,36 @@ cdef int32_t start_step(void* state, char** data, Block** blocks) noexcept nogil
     """Arrays -> the number of the sum, as int64[]: a step in C (see runtime/plan.py)."""
     cdef int32_t n = (<SumKind>state).n
     cdef Flight* f = NULL
-    cdef Block* result
-    if not (<SumKind>state).known or fg_load32(&(<SumKind>state).journal.asked):
+    if not (<SumKind>state).known or (<SumKind>state).journal.asks():
         return ASK
     if not (<SumKind>state).journal.enter():
         return AGAIN
-    result = block_new(sizeof(int64_t))
-    if result != NULL:
+    if (<SumKind>state).reserve():
         f = (<SumKind>state).begin(data, blocks, 0)
+        blocks[n], data[n] = f.ticket, f.ticket.data
     fg_spin_unlock(&(<SumKind>state).journal.turn)
-    if f == NULL:
-        block_release(result)
-        return ASK
-    (<int64_t*>result.data)[0] = <int64_t>f
-    blocks[n], data[n] = result, result.data
-    return DONE
+    return DONE if f != NULL else ASK
 
 
 cdef int32_t end_step(void* state, char** data, Block** blocks) noexcept nogil:
     """The number of a sum, and its arrays, -> the sums: a step in C."""
     cdef int32_t n = 1 + (<SumKind>state).n
     return (<SumKind>state).end(<Flight*>(<int64_t*>data[0])[0], data + n, blocks + n)
+
+
+cdef int64_t _go_on(Flight* f) noexcept nogil:
+    """Go on with those sums under way that nobody asks for; the turn is held. Gives how many of them are left."""
+    cdef int64_t left = 0
+    cdef Flight* next
+    while f != NULL:
+        next = f.next
+        if fg_atomic_load(&f.ticket.refs) == 1:
+            if (<SumKind>f.kind).advance(f):
+                (<SumKind>f.kind).land(f)
+            else:
+                left += 1
+        f = next
+    return left
 
 
 def results(int64_t number) -> list:

@@ -21,7 +21,7 @@ from fastgraph.ops.elementwise import cast
 from fastgraph.ops.joining import stack
 from fastgraph.ops.python_functions import communicated
 from fastgraph.replication import cluster, collectives, slurm
-from fastgraph.replication.contexts import check_between
+from fastgraph.replication.contexts import Args, check_between
 from fastgraph.replication.reductions import ReduceOp, Way, joined, per_replica, reduced, way
 from fastgraph.replication.strategy import Strategy, StrategyExtended
 
@@ -187,8 +187,8 @@ class _Half:
 
     def __call__(self, *arrays: np.ndarray) -> list[np.ndarray]:
         if self._ends:
-            return self._link.end(int(arrays[0]))
-        return [np.asarray(self._link.start(arrays, self._compress), np.int64)]
+            return self._link.end(arrays[0])
+        return [self._link.start(arrays, self._compress)]
 
     def __fg_native__(self, layout: collectives.Layout) -> tuple[int, int]:
         """Return the step in C that does the same for arrays of these dtypes and shapes."""
@@ -241,6 +241,7 @@ class MultiWorkerMirroredStrategy(Strategy):
         link = collectives.link(options.timeout_seconds)
         self._rank, self._size = link.rank, link.size
         process.number = link.rank
+        process.failed = link.journal.fail if link.size > 1 else None
         self.cluster_resolver = cluster_resolver or cluster.resolver(link.rank, link.names)
         self.extended = _Processes(self, link, options)
 
@@ -252,6 +253,14 @@ class MultiWorkerMirroredStrategy(Strategy):
     @property
     def _own(self) -> range:
         return range(self._rank, self._rank + 1)
+
+    def _each(self, fn: Callable[..., Any], args: Args, kwargs: dict[str, Any]) -> Any:
+        try:
+            return super()._each(fn, args, kwargs)
+        except BaseException:
+            if process.failed is not None:
+                process.failed()
+            raise
 
 
 class ExperimentalMultiWorkerMirroredStrategy(MultiWorkerMirroredStrategy):

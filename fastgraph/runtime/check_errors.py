@@ -14,7 +14,7 @@ from fastgraph import errors
 from fastgraph.compiler.program.program import KernelStep, Program
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.tensor import EagerTensor, from_array
-from fastgraph.graph.interpreter import run_node, unlike_rows
+from fastgraph.graph.interpreter import note_failure, run_node, unlike_rows
 from fastgraph.graph.ir import Value
 from fastgraph.runtime.plan import StepSpec
 
@@ -25,6 +25,10 @@ class FailedChecks:
     def __init__(self, program: Program, table: dict[Value, Aval]) -> None:
         self.program = program
         self.table = table
+
+    def run_failed(self) -> None:
+        """Note that a run has failed."""
+        note_failure(self.program.graph)
 
     def unlike_rows(self, step: StepSpec, k: int) -> Exception:
         """Return the error for the result `k` of a loop's body, which changes its shape from one iteration on."""

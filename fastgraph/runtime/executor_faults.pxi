@@ -127,6 +127,13 @@ cdef object _exhausted(int64_t nbytes):
     return errors.ResourceExhaustedError(None, None, f"OOM when allocating {nbytes} bytes on /device:CPU:0")
 
 
+cdef int _tell(spec) except -1:
+    """Note that a run of a plan has failed: other processes may go on with it."""
+    if spec.explain is not None:
+        spec.explain.run_failed()
+    return 0
+
+
 cdef int _raise_fault(Frame* f) except -1:
     """Raise what a fault means to the user."""
     cdef Fault* fault = &f.fault

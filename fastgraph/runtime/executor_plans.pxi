@@ -456,6 +456,7 @@ cdef class Plan:
             _hold_recorded(self)
         f = _frame_take(p, &call)
         if f == NULL:
+            _tell(self.spec)
             raise _exhausted(p.arena_bytes)
         try:
             for j in range(p.n_inputs):
@@ -484,6 +485,7 @@ cdef class Plan:
                 with nogil:
                     failed = _run(f, True)
             if failed:
+                _tell(self.spec)
                 _raise_fault(f)
             outputs = []
             for k in range(p.n_outputs):

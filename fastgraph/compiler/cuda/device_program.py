@@ -224,9 +224,9 @@ class _Run:
             self.transfer(step)
         elif isinstance(step, DeviceSum) and step.begins:
             begun = step.function([self.device[n] for n in step.inputs])
-            self.host[step.outputs[0]] = from_array(np.asarray(begun, np.int64), int64)
+            self.host[step.outputs[0]] = from_array(begun, int64)
         elif isinstance(step, DeviceSum):
-            found = step.function(int(as_array(self.value(step.inputs[0]))))
+            found = step.function(as_array(self.value(step.inputs[0])))
             self.device.update(zip(step.outputs, found, strict=True))
         elif isinstance(step, KernelStep):
             self.kernel(step)
