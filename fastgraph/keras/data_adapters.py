@@ -228,11 +228,11 @@ class Arrays(Source):
         size = self.batch_size
         if not any(isinstance(part, (list, dict, tuple)) or part is None for part in self._data):
             for start in range(0, len(leaves[0]), size):
-                yield tuple([leaf[start : start + size] for leaf in leaves])
+                yield packed(tuple([leaf[start : start + size] for leaf in leaves]))
             return
         for start in range(0, len(leaves[0]), size):
             cut = iter([leaf[start : start + size] for leaf in leaves])
-            yield nesting.map_structure(lambda leaf, cut=cut: None if leaf is None else next(cut), self._data)
+            yield packed(nesting.map_structure(lambda leaf, cut=cut: None if leaf is None else next(cut), self._data))
 
 
 class Items(Source):
@@ -267,13 +267,16 @@ class Items(Source):
             iter(self._make())  # whose order was drawn: the orders of shuffled datasets are the same as in Keras
         self._is_new = False
         for item in ahead(iter(self._make())):
-            batch = item if isinstance(item, tuple) else (item,)
+            if not self._convert and not isinstance(item, tuple):
+                yield item
+                continue
+            batch = tuple(item) if isinstance(item, (tuple, list)) else (item,)
             if len(batch) > 3:
                 raise ValueError(
                     "Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, sample_weight)`, found a tuple "
                     f"of {len(batch)}."
                 )
-            yield nesting.map_structure(array_of, batch) if self._convert else batch
+            yield packed(nesting.map_structure(array_of, batch)) if self._convert else batch
 
 
 def source_of(
@@ -388,6 +391,11 @@ def _timed(items: Iterator[Any]) -> Iterator[tuple[float, Any]]:
 def trimmed(x: Examples, y: Examples | None, weights: Examples | None) -> Batch:
     """Return what there is of (x, y, sample_weight)."""
     return (x, y, weights) if weights is not None else (x, y) if y is not None else (x,)
+
+
+def packed(batch: Batch) -> Any:
+    """Return a batch as steps get it: x by itself where there is nothing else, unless it is several tensors in order."""
+    return batch[0] if len(batch) == 1 and not isinstance(batch[0], (list, tuple)) else batch
 
 
 def unpacked(batch: Any) -> tuple[Any, Any, Any]:

@@ -415,7 +415,8 @@ class Trainer:
     def _batch(
         self, x: Examples, y: Examples | None, weights: Examples | None, class_weight: dict[int, float] | None
     ) -> Iterator[Any]:
-        return source_of(x, y, weights, sys.maxsize, None, False, class_weight).epoch()
+        for batch in source_of(x, y, weights, sys.maxsize, None, False, class_weight).epoch():
+            yield batch if isinstance(batch, tuple) else (batch,)
 
     # Small things.
 

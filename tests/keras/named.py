@@ -325,6 +325,36 @@ def other_sizes(tf: Any) -> Any:
     return found
 
 
+@program("what steps of one's own are given")
+def given_to_steps(tf: Any) -> Any:
+    found: list[str] = []
+
+    class Own(tf.keras.Model):  # type: ignore[misc]
+        def train_step(self, data: Any) -> Any:
+            found.append(repr(tf.nest.map_structure(lambda leaf: leaf.dtype.name, data)))
+            return {"n": tf.constant(1.0)}
+
+        test_step = train_step
+
+        def predict_step(self, data: Any) -> Any:
+            return self.train_step(data)["n"][None]
+
+    x = PLANE[:, 0, 0]
+    for value in (x, (x,), {"a": x}, (x, x), (x, x, x[:, 0]), ({"a": x}, x)):
+        own = Own()
+        own.compile()
+        arrays = value if isinstance(value, tuple) else (value,)
+        for method in (own.fit, own.evaluate, own.predict):
+            method(tf.data.Dataset.from_tensors(value), verbose=0)
+            steps = {"steps_per_epoch" if method == own.fit else "steps": 1}
+            method(iter([value, value]), verbose=0, **steps)
+            if len(arrays) < 3:
+                method(*arrays[: 1 if method == own.predict else 2], verbose=0)
+        own.train_on_batch(*arrays)
+        own.predict_on_batch(arrays[0])
+    return found
+
+
 @program("categories in ragged and sparse tensors")
 def composite_categories(tf: Any) -> Any:
     layers, found = tf.keras.layers, []
