@@ -394,7 +394,7 @@ def trimmed(x: Examples, y: Examples | None, weights: Examples | None) -> Batch:
 
 
 def packed(batch: Batch) -> Any:
-    """Return a batch as steps get it: x by itself where there is nothing else, unless it is several tensors in order."""
+    """Return a batch as steps get it: x by itself if there is nothing else and it is no list or tuple."""
     return batch[0] if len(batch) == 1 and not isinstance(batch[0], (list, tuple)) else batch
 
 
