@@ -355,6 +355,22 @@ def given_to_steps(tf: Any) -> Any:
     return found
 
 
+@program("models of lists of one tensor")
+def lists_of_one(tf: Any) -> Any:
+    keras, layers = tf.keras, tf.keras.layers
+    start, middle = keras.Input((4,)), keras.Input((2,))
+    mean, deviation = (layers.Dense(2, name=name)(start) for name in ("mean", "deviation"))
+    encoder = keras.Model([start], [mean, deviation, layers.Add()([mean, deviation])])
+    decoder = keras.Model([middle], [layers.Dense(4, name="back")(middle)])
+    made = decoder(encoder(start)[2])
+    model = keras.Model([start], [made])
+    model.add_loss(tf.reduce_mean(tf.square(mean) - deviation))
+    model.compile("sgd", "mse")
+    weighted(model)
+    found = [str(tuple(made.shape)), keras.backend.backend(), type(decoder(np.ones((3, 2), "float32"))).__name__]
+    return [found, model.fit(SHARES, SHARES, 3, 2, verbose=0, shuffle=False).history, model.predict(SHARES, verbose=0)]
+
+
 @program("categories in ragged and sparse tensors")
 def composite_categories(tf: Any) -> Any:
     layers, found = tf.keras.layers, []
