@@ -20,6 +20,7 @@ from fastgraph.ops.random_ops import set_seed
 from fastgraph.ops.random_states import generators
 
 __all__ = [
+    "backend",
     "clear_session",
     "epsilon",
     "floatx",
@@ -45,6 +46,11 @@ def epsilon() -> float:
 def set_epsilon(value: float) -> None:
     """Set what `epsilon` returns. Source: tf.keras.backend.set_epsilon."""
     _settings["epsilon"] = value
+
+
+def backend() -> str:
+    """Return the name of what computes: "tensorflow". Source: tf.keras.backend.backend."""
+    return "tensorflow"
 
 
 def floatx() -> str:

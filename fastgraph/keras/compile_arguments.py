@@ -189,23 +189,23 @@ class CompiledMetrics:
         return outputs
 
     def _of_outputs(self, given: Any, targets: list[Any], predictions: list[Any], outputs: Outputs) -> list[list[Any]]:
-        listed = isinstance(given, (list, tuple))
-        if len(outputs.names) == 1 and listed:
+        if not isinstance(given, (list, tuple, Mapping)):
+            given = [] if given is None else [given]
+        if len(outputs.names) == 1 and not isinstance(given, Mapping):
             rows = [list(nesting.flatten(given))]
-        elif listed and not any(isinstance(one, (list, tuple)) for one in given):
-            rows = [given] * len(outputs.names)  # each metric for each output, with a state of its own
+        elif not isinstance(given, Mapping) and not any(isinstance(one, (list, tuple)) for one in given):
+            # Each metric for each output, with a state of its own.
+            rows = [given, *([_another(one) for one in given] for _ in outputs.names[1:])]
         else:
             rows = outputs.each(given, "metrics", everywhere=True)
         prefixes = [f"{name}_" if len(outputs.names) > 1 else "" for name in outputs.names]
-        first = True
         found: list[list[Any]] = []
         for row, target, prediction, prefix in zip(rows, targets, predictions, prefixes, strict=True):
             row = [] if row is None else row if isinstance(row, (list, tuple)) else [row]
             if target is None:
                 found.append([])
                 continue
-            found.append([_metric(m, target, prediction, prefix, own=rows.count(row) == 1 or first) for m in row])
-            first = False
+            found.append([_metric(m, target, prediction, prefix) for m in row])
         return found
 
     def update_state(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> None:
@@ -270,7 +270,12 @@ def _loss(given: Identifier) -> Any:
     return FunctionLoss(found)
 
 
-def _metric(given: Any, target: Any, prediction: Any, prefix: str, own: bool = True) -> Any:
+def _another(given: Any) -> Any:
+    """A metric like this one, with a state of its own; names and functions are taken as they are."""
+    return type(given).from_config(given.get_config()) if isinstance(given, metrics.Metric) else given
+
+
+def _metric(given: Any, target: Any, prediction: Any, prefix: str) -> Any:
     """The Metric that was meant, with the output's name before its own where there are several outputs."""
     if given is None:
         return None
@@ -282,8 +287,6 @@ def _metric(given: Any, target: Any, prediction: Any, prefix: str, own: bool = T
         return metrics.get(given) if not isinstance(given, str) else metrics.known(given) and None
     found = metrics.get(given)
     if isinstance(found, metrics.Metric):
-        if not own:
-            found = type(found).from_config(found.get_config())
         if prefix and not found._name.startswith(prefix):
             found._name = prefix + found._name
         return found

@@ -18,6 +18,7 @@ import numpy as np
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.logger import get_logger
+from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import backend
@@ -79,9 +80,13 @@ class Sequence:
 
 
 class Source:
-    """Batches, epoch after epoch. steps: how many an epoch has, or None while that is not known."""
+    """Batches, epoch after epoch. steps: how many an epoch has, or None while that is not known.
+
+    rows: how many each batch has, None where they may differ.
+    """
 
     steps: int | None = None
+    rows: int | None = None
     name = "batches"
     anew = True  # its first batch is the first of the data
 
@@ -165,15 +170,16 @@ class Arrays(Source):
             raise ValueError(
                 f"Data cardinality is ambiguous:\n{sizes}Make sure all arrays contain the same number of samples."
             )
-        self.rows = rows[0]
+        self._count = rows[0]
         if not batch_size and steps:
-            batch_size = -(-self.rows // steps)
+            batch_size = -(-self._count // steps)
         self.batch_size = int(batch_size or 32)
+        self.rows = None if self._count % self.batch_size else self.batch_size
         self.shuffle = shuffle  # "batch": the rows of each batch change places
         self._random = generators.first_of_graph()  # Keras shuffles in a dataset's function: the orders are the same
         self._steps_given = steps is not None
-        super().__init__(steps if steps is not None else -(-self.rows // self.batch_size))
-        if not self.rows:
+        super().__init__(steps if steps is not None else -(-self._count // self.batch_size))
+        if not self._count:
             raise ValueError("Expected input data to be non-empty.")
 
     def endless(self) -> bool:
@@ -183,10 +189,10 @@ class Arrays(Source):
         return not self._steps_given
 
     def _order(self) -> np.ndarray:
-        span = self.batch_size if self.shuffle == "batch" else self.rows
+        span = self.batch_size if self.shuffle == "batch" else self._count
         return np.concatenate([
-            shuffled(self._random, range_op(start, min(start + span, self.rows), dtype=int64), None)
-            for start in range(0, self.rows, span)
+            shuffled(self._random, range_op(start, min(start + span, self._count), dtype=int64), None)
+            for start in range(0, self._count, span)
         ])  # fmt: skip
 
     def pass_over(self) -> None:
@@ -202,7 +208,7 @@ class Arrays(Source):
         order = self._order()
         row = max(1, sum(leaf[:1].nbytes for leaf in self._leaves))
         block = self.batch_size * max(1, _BLOCK // (row * self.batch_size))
-        pieces = [order[start : start + block] for start in range(0, self.rows, block)]
+        pieces = [order[start : start + block] for start in range(0, self._count, block)]
 
         def gather(piece: np.ndarray) -> list[Any]:
             return [leaf.take(piece, axis=0) for leaf in self._leaves]
@@ -222,11 +228,11 @@ class Arrays(Source):
         size = self.batch_size
         if not any(isinstance(part, (list, dict, tuple)) or part is None for part in self._data):
             for start in range(0, len(leaves[0]), size):
-                yield tuple([leaf[start : start + size] for leaf in leaves])
+                yield packed(tuple([leaf[start : start + size] for leaf in leaves]))
             return
         for start in range(0, len(leaves[0]), size):
             cut = iter([leaf[start : start + size] for leaf in leaves])
-            yield nesting.map_structure(lambda leaf, cut=cut: None if leaf is None else next(cut), self._data)
+            yield packed(nesting.map_structure(lambda leaf, cut=cut: None if leaf is None else next(cut), self._data))
 
 
 class Items(Source):
@@ -261,13 +267,16 @@ class Items(Source):
             iter(self._make())  # whose order was drawn: the orders of shuffled datasets are the same as in Keras
         self._is_new = False
         for item in ahead(iter(self._make())):
-            batch = item if isinstance(item, tuple) else (item,)
+            if not self._convert and not isinstance(item, tuple):
+                yield item
+                continue
+            batch = tuple(item) if isinstance(item, (tuple, list)) else (item,)
             if len(batch) > 3:
                 raise ValueError(
                     "Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, sample_weight)`, found a tuple "
                     f"of {len(batch)}."
                 )
-            yield nesting.map_structure(array_of, batch) if self._convert else batch
+            yield packed(nesting.map_structure(array_of, batch)) if self._convert else batch
 
 
 def source_of(
@@ -306,6 +315,8 @@ def source_of(
                     f"`{infinite_steps}`."
                 )
             source = Items(lambda: x, known if known >= 0 else None, steps, again=True, convert=False)
+            first = TensorShape(nesting.flatten(x.element_spec)[0].shape)
+            source.rows = first[0] if first.rank else None
         elif kind == "sequence":
             source = Items(lambda: _of_sequence(x, bool(shuffle)), len(x), steps, again=True, convert=True)
         else:
@@ -328,7 +339,7 @@ class _ClassWeighted(Source):
                 f"{class_weight}"
             )
         super().__init__(source.steps)
-        self._source, self.anew = source, source.anew
+        self._source, self.anew, self.rows = source, source.anew, source.rows
         self._table = np.asarray([class_weight[c] for c in classes], backend.floatx())
 
     def pass_over(self) -> None:
@@ -380,6 +391,11 @@ def _timed(items: Iterator[Any]) -> Iterator[tuple[float, Any]]:
 def trimmed(x: Examples, y: Examples | None, weights: Examples | None) -> Batch:
     """Return what there is of (x, y, sample_weight)."""
     return (x, y, weights) if weights is not None else (x, y) if y is not None else (x,)
+
+
+def packed(batch: Batch) -> Any:
+    """Return a batch as steps get it: x by itself if there is nothing else and it is no list or tuple."""
+    return batch[0] if len(batch) == 1 and not isinstance(batch[0], (list, tuple)) else batch
 
 
 def unpacked(batch: Any) -> tuple[Any, Any, Any]:

@@ -33,7 +33,7 @@ class Network:
 
     def __init__(self, inputs: Any, outputs: Any, losses: Sequence[Any] = ()) -> None:
         self.losses: list[InputTensor] = list(losses)
-        self.structure, self.out_structure = inputs, outputs
+        self.structure, self.out_structure = _alone(inputs), _alone(outputs)
         self.inputs: list[InputTensor] = nesting.flatten(inputs)
         self.outputs: list[InputTensor] = nesting.flatten(outputs)
         for what, tensors in (("Input", self.inputs), ("Output", self.outputs), ("Loss", self.losses)):
@@ -272,6 +272,11 @@ def unique(names: list[str]) -> list[str]:
         counts[name] = number + 1
         found.append(f"{name}_{number}" if number else name)
     return found
+
+
+def _alone(tensors: Any) -> Any:
+    """The tensor of a list of one, which Keras 2 takes for the tensor itself; else what is given."""
+    return tensors[0] if isinstance(tensors, list) and len(tensors) == 1 else tensors
 
 
 def _layer(tensor: InputTensor) -> Any:

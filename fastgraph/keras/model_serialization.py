@@ -114,7 +114,8 @@ def clone_model(model: Any, input_tensors: Any = None, clone_function: Any = Non
         raise NotBuiltError("clone_model takes no input_tensors: call the clone on them.")
     if clone_function is not None:
         raise NotBuiltError("clone_model takes no clone_function: from_config of a changed get_config() makes others.")
-    return type(model).from_config(model.get_config())
+    with identifiers.CustomObjectScope({type(layer).__name__: type(layer) for layer in model._flatten_layers()}):
+        return type(model).from_config(model.get_config())
 
 
 def _compiled(model: Any) -> Any:

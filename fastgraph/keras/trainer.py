@@ -46,7 +46,7 @@ class Trainer:
     history: Any = None
     _compiled_loss: CompiledLoss | None = None
     _compiled_metrics: CompiledMetrics | None = None
-    _steps: dict[str, Callable[..., Any]]
+    _steps: dict[str, tuple[Any, dict[int | None, Callable[..., Any]]]]
     _is_compiled = False
     _strategy: Any = None  # of the scope that the model was made in, if it was one
 
@@ -184,8 +184,12 @@ class Trainer:
             if layer is not self and layer.stateful and hasattr(layer, "reset_states"):
                 layer.reset_states()
 
-    def _step_of(self, kind: str) -> Callable[..., Any]:
-        """The compiled step of a kind ("train"), made when it is first needed or what it depends on has changed."""
+    def _step_of(self, kind: str, rows: int | None) -> Callable[..., Any]:
+        """The compiled step of a kind ("train"), made when it is first needed or what it depends on has changed.
+
+        rows: what every batch has, if that is known beforehand. As in Keras there is a step for the first such number,
+        another for all other batches: random ops without seeds begin anew in each.
+        """
         if kind == "train":
             self._check_scope()
         steps = self.__dict__.setdefault("_steps", {})
@@ -193,6 +197,11 @@ class Trainer:
         trainable = tuple(layer._trainable for layer in self._flatten_layers())  # type: ignore[attr-defined]
         made = steps.get(kind)
         if made is None or made[0] != (eager, trainable):
+            made = steps[kind] = (eager, trainable), {}
+        taken = made[1].get(rows if rows in made[1] or not made[1] else None)
+        if taken is None:
+            for layer in self._flatten_layers() if made[1] else ():  # type: ignore[attr-defined]
+                layer._trained = False  # a Sequential model's layers are connected anew, for any number of rows
             name = f"{kind}_step"
             method = getattr(self, name)
             if self._strategy is not None and self._strategy.num_replicas_in_sync > 1:
@@ -211,8 +220,7 @@ class Trainer:
                         # Variables that the trace makes would have it made again.
                         with name_scope(self.optimizer.name):
                             self.optimizer.build(self.trainable_variables)  # type: ignore[attr-defined]
-            made = steps[kind] = (eager, trainable), method
-        taken: Callable[..., Any] = made[1]
+            taken = made[1][None if made[1] else rows] = method
         return (lambda data: taken(nesting.map_structure(_as_tensor, data))) if eager else taken
 
     # Runs.
@@ -256,7 +264,7 @@ class Trainer:
                 given[0], given[1], given[2], size, validation_steps, infinite_steps="validation_steps"
             )
         calls = self._calls(callbacks, verbose, True, epochs=epochs, steps=source.steps)
-        step = self._step_of("train")
+        step = self._step_of("train", source.rows)
         self.stop_training = False
         calls.whole("on_train_begin")
         logs: Any = {}
@@ -328,7 +336,7 @@ class Trainer:
         self.reset_metrics()
         calls.whole("on_test_begin")
         source.begin_anew()
-        logs = self._steps_of_run("test", self._step_of("test"), source, calls)
+        logs = self._steps_of_run("test", self._step_of("test", source.rows), source, calls)
         calls.whole("on_test_end", logs)
         self.stop_training = stopping or self.stop_training
         if logs is None:
@@ -362,7 +370,7 @@ class Trainer:
         source = source_of(x, None, None, batch_size, steps, infinite_steps="steps")
         calls = self._calls(callbacks, verbose, False, epochs=1, steps=source.steps)
         calls.whole("on_predict_begin")
-        step, parts = self._step_of("predict"), []
+        step, parts = self._step_of("predict", source.rows), []
         for index, batch in enumerate(source.epoch()):
             calls.step("on_predict_batch_begin", index)
             parts.append(step(batch))
@@ -393,7 +401,7 @@ class Trainer:
     def predict_on_batch(self, x: Examples) -> Any:
         """Return the model's outputs for one batch, as NumPy arrays."""
         (batch,) = self._batch(x, None, None, None)
-        return nesting.map_structure(_array, self._step_of("predict")(batch))
+        return nesting.map_structure(_array, self._step_of("predict", _rows(batch))(batch))
 
     def _on_batch(
         self, kind: str, x: Examples, y: Examples | None, weights: Examples | None, class_weight: dict[int, float]
@@ -402,12 +410,13 @@ class Trainer:
         (batch,) = self._batch(x, y, weights, class_weight)
         if reset:
             self.reset_metrics()
-        return self._returned(self._step_of(kind)(batch), return_dict)
+        return self._returned(self._step_of(kind, _rows(batch))(batch), return_dict)
 
     def _batch(
         self, x: Examples, y: Examples | None, weights: Examples | None, class_weight: dict[int, float] | None
     ) -> Iterator[Any]:
-        return source_of(x, y, weights, sys.maxsize, None, False, class_weight).epoch()
+        for batch in source_of(x, y, weights, sys.maxsize, None, False, class_weight).epoch():
+            yield batch if isinstance(batch, tuple) else (batch,)
 
     # Small things.
 
@@ -480,6 +489,10 @@ def _of_any_batch(shapes: Any) -> Any:
     if any(isinstance(item, (list, tuple, dict)) for item in shapes):
         return [_of_any_batch(shape) for shape in shapes]
     return (None, *shapes[1:])
+
+
+def _rows(batch: Any) -> int:
+    return len(next(leaf for leaf in nesting.flatten(batch) if leaf is not None))
 
 
 def _due(frequency: int | Sequence[int], epoch: int) -> bool:

@@ -73,6 +73,11 @@ LAYERS: list[tuple[str, Any, dict[str, Any]]] = [
     ("Permute", LINE, {"dims": (2, 1)}), ("RepeatVector", LINE[:, 0], {"n": 3}), ("UpSampling1D", LINE, {"size": 3}),
     ("UpSampling2D", PLANE, {"size": (2, 3)}), ("UpSampling2D", PLANE, {"interpolation": "bilinear"}),
     ("ZeroPadding1D", LINE, {"padding": (1, 2)}), ("ZeroPadding2D", PLANE, {"padding": ((1, 2), (0, 1))}),
+    ("UpSampling3D", SPACE, {"size": (1, 2, 3)}), ("ZeroPadding3D", SPACE, {"padding": (1, 2, 0), "data_format": "channels_first"}),
+    ("Cropping3D", SPACE, {"cropping": ((1, 0), (0, 2), (1, 1))}), ("Cropping3D", SPACE, {"cropping": 2}),
+    ("RandomTranslation", PLANE, {"height_factor": (0.3, 0.3), "width_factor": (-0.2, -0.2)}),
+    ("RandomTranslation", PLANE, {"height_factor": (-1, -1), "width_factor": (1, 1), "fill_mode": "constant", "fill_value": 0.5}),
+    ("RandomBrightness", PLANE, {"factor": [0.2, 0.2], "value_range": [-1, 1]}),
     ("Cropping1D", LINE, {"cropping": 1}), ("Cropping2D", PLANE, {"cropping": ((1, 0), (2, 1))}),
     ("Conv1DTranspose", LINE, {"filters": 3, "kernel_size": 3, "padding": "same", "strides": 2, "output_padding": 1}),
     ("Conv3DTranspose", SPACE, {"filters": 3, "kernel_size": 2, "strides": 2}),
@@ -280,6 +285,9 @@ def dropped(tf: Any) -> Any:
         lambda: layers.Bidirectional(layers.LSTM(3, recurrent_dropout=0.4)),
         lambda: layers.RNN([layers.LSTMCell(3, **rates), layers.GRUCell(2, dropout=0.5)]),
         lambda: layers.LSTM(3, use_bias=False, dropout=0.4),
+        lambda: layers.LSTM(3, "relu", dropout=0.4, implementation=1),
+        lambda: layers.RNN(layers.GRUCell(3, dropout=0.4, implementation=1, reset_after=False)),
+        lambda: layers.LSTM(3, tf.tanh, recurrent_activation=tf.sigmoid, dropout=0.4),
     ):  # fmt: skip
         keras.backend.clear_session()
         for steps in (4, 1):  # TensorFlow draws for the steps of a loop in no certain order
@@ -290,6 +298,103 @@ def dropped(tf: Any) -> Any:
         model.compile("sgd", "mse")
         found.append(model.fit(LINE[:, :1], LINE[:, 0, :1], epochs=2, verbose=0).history["loss"])
     return found
+
+
+@program("batches of other sizes")
+def other_sizes(tf: Any) -> Any:
+    keras, layers, found = tf.keras, tf.keras.layers, []
+    x, y = PLANE.reshape(24, 16), PLANE[..., 0].reshape(24, 4)
+    for seed in (None, 5):
+        keras.utils.set_random_seed(3)
+        model = keras.Sequential([layers.Dropout(0.5, seed=seed), layers.Dense(4)])
+        start = [np.full((16, 4), 0.1, "float32"), np.zeros(4, "float32")]
+        model.compile("sgd", "mse")
+        model.build((None, 16)) if seed is None else None
+        for size in (6, 8, 12, 6, 5):
+            found.append(model.fit(x, y, size, 2, verbose=0, shuffle=False).history["loss"])
+            model.set_weights(start)
+        found.append([model.train_on_batch(x[:n], y[:n]) for n in (3, 6, 6)])
+        data = tf.data.Dataset.from_tensor_slices((x, y))
+        found += [model.fit(data.batch(6, drop_remainder=exact), verbose=0).history["loss"] for exact in (True, False)]
+    start = keras.Input((16,))
+    ends = [layers.Dense(4, "relu", kernel_initializer="ones", name=name)(start) for name in "ab"]
+    for metrics in (["mse"], ["mae", keras.metrics.MeanSquaredError()], [["mse"], ["mae"]], {"b": "mse"}, None):
+        model = keras.Model(start, ends)
+        model.compile("sgd", "mse", metrics=metrics)
+        found.append(model.evaluate(x, [y, y + 1], verbose=0, return_dict=True))
+    return found
+
+
+@program("what steps of one's own are given")
+def given_to_steps(tf: Any) -> Any:
+    found: list[str] = []
+
+    class Own(tf.keras.Model):  # type: ignore[misc]
+        def train_step(self, data: Any) -> Any:
+            found.append(repr(tf.nest.map_structure(lambda leaf: leaf.dtype.name, data)))
+            return {"n": tf.constant(1.0)}
+
+        test_step = train_step
+
+        def predict_step(self, data: Any) -> Any:
+            return self.train_step(data)["n"][None]
+
+    x = PLANE[:, 0, 0]
+    for value in (x, (x,), {"a": x}, (x, x), (x, x, x[:, 0]), ({"a": x}, x)):
+        own = Own()
+        own.compile()
+        arrays = value if isinstance(value, tuple) else (value,)
+        for method in (own.fit, own.evaluate, own.predict):
+            method(tf.data.Dataset.from_tensors(value), verbose=0)
+            steps = {"steps_per_epoch" if method == own.fit else "steps": 1}
+            method(iter([value, value]), verbose=0, **steps)
+            if len(arrays) < 3:
+                method(*arrays[: 1 if method == own.predict else 2], verbose=0)
+        own.train_on_batch(*arrays)
+        own.predict_on_batch(arrays[0])
+    return found
+
+
+@program("models of lists of one tensor")
+def lists_of_one(tf: Any) -> Any:
+    keras, layers = tf.keras, tf.keras.layers
+    start, middle = keras.Input((4,)), keras.Input((2,))
+    mean, deviation = (layers.Dense(2, name=name)(start) for name in ("mean", "deviation"))
+    encoder = keras.Model([start], [mean, deviation, layers.Add()([mean, deviation])])
+    decoder = keras.Model([middle], [layers.Dense(4, name="back")(middle)])
+    made = decoder(encoder(start)[2])
+    model = keras.Model([start], [made])
+    model.add_loss(tf.reduce_mean(tf.square(mean) - deviation))
+    model.compile("sgd", "mse")
+    weighted(model)
+    found = [str(tuple(made.shape)), keras.backend.backend(), type(decoder(np.ones((3, 2), "float32"))).__name__]
+    return [found, model.fit(SHARES, SHARES, 3, 2, verbose=0, shuffle=False).history, model.predict(SHARES, verbose=0)]
+
+
+@program("categories in ragged and sparse tensors")
+def composite_categories(tf: Any) -> Any:
+    layers, found = tf.keras.layers, []
+    numbers = tf.ragged.constant([[1, 5], [], [9, 0, 3]], dtype=tf.int64)
+    texts = tf.ragged.constant([["a", "b"], [], ["c", "a", "d"]])
+    floats = tf.ragged.constant([[1.0, 5.0], [], [9.0, 0.5, 3.0]])
+    for mode in ("int", "multi_hot", "count"):
+        made = [
+            layers.Hashing(5, output_mode=mode)(numbers), layers.Hashing(5, "a", 3, output_mode=mode)(texts),
+            layers.Discretization([1.0, 4.0], output_mode=mode)(floats),
+            layers.IntegerLookup(vocabulary=[1, 5], num_oov_indices=2, output_mode=mode)(numbers),
+            layers.StringLookup(vocabulary=["a", "b"], output_mode=mode)(texts),
+        ]  # fmt: skip
+        made += [] if mode == "int" else [layers.CategoryEncoding(10, output_mode=mode)(numbers)]
+        found.append([one.to_list() if mode == "int" else one for one in made])
+    sparse = tf.sparse.from_dense(np.array([["a", ""], ["b", "c"]]))
+    values = tf.sparse.from_dense(np.array([[1.0, 0.0], [5.0, 2.0]], "float32"))
+    made = [
+        layers.Hashing(5)(sparse),
+        layers.StringLookup(vocabulary=["a", "b"])(sparse),
+        layers.Discretization([3.0])(values),
+    ]
+    rows = layers.CategoryEncoding(6)(tf.sparse.from_dense(np.array([[1, 0], [5, 2]])))
+    return [found, [tf.sparse.to_dense(one) for one in made], rows]
 
 
 @program("a cell of one's own")

@@ -27,7 +27,7 @@ from fastgraph.keras.layers.core import (
 )
 from fastgraph.keras.layers.serialization import BUILT_IN, deserialize, serialize
 from fastgraph.keras.layers.image_preprocessing import (
-    CenterCrop, RandomContrast, RandomFlip, RandomRotation, RandomZoom, Resizing,
+    CenterCrop, RandomBrightness, RandomContrast, RandomFlip, RandomRotation, RandomTranslation, RandomZoom, Resizing,
 )
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.keras.layers.merging import (
@@ -49,8 +49,8 @@ from fastgraph.keras.layers.regularization import (
     ELU, AlphaDropout, GaussianDropout, GaussianNoise, PReLU, SpatialDropout1D, SpatialDropout2D, SpatialDropout3D,
 )
 from fastgraph.keras.layers.reshaping import (
-    Cropping1D, Cropping2D, Identity, Permute, RepeatVector, UpSampling1D, UpSampling2D,
-    ZeroPadding1D, ZeroPadding2D,
+    Cropping1D, Cropping2D, Cropping3D, Identity, Permute, RepeatVector, UpSampling1D, UpSampling2D, UpSampling3D,
+    ZeroPadding1D, ZeroPadding2D, ZeroPadding3D,
 )
 from fastgraph.keras.layers.wrappers import TimeDistributed, Wrapper
 # fmt: on
@@ -64,20 +64,21 @@ __all__ = [
     "BatchNormalization", "Bidirectional", "CategoryEncoding", "CenterCrop", "Concatenate", "Conv1D",
     "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "Convolution1D",
     "Convolution1DTranspose", "Convolution2D", "Convolution2DTranspose", "Convolution3D", "Convolution3DTranspose",
-    "Cropping1D", "Cropping2D", "Dense", "DepthwiseConv1D", "DepthwiseConv2D", "Discretization", "Dot", "Dropout",
-    "EinsumDense", "Embedding", "Flatten", "GRUCell", "GaussianDropout", "GaussianNoise", "GlobalAveragePooling1D",
-    "GlobalAveragePooling2D", "GlobalAveragePooling3D", "GlobalAvgPool1D", "GlobalAvgPool2D", "GlobalAvgPool3D",
-    "GlobalMaxPool1D", "GlobalMaxPool2D", "GlobalMaxPool3D", "GlobalMaxPooling1D", "GlobalMaxPooling2D",
-    "GlobalMaxPooling3D", "GroupNormalization", "HashedCrossing", "Hashing", "Identity", "Input", "InputLayer",
-    "InputSpec", "IntegerLookup", "LSTMCell", "Lambda", "Layer", "LayerNormalization", "LeakyReLU", "Masking",
-    "MaxPool1D", "MaxPool2D", "MaxPool3D", "MaxPooling1D", "MaxPooling2D", "MaxPooling3D", "Maximum", "Minimum",
-    "MultiHeadAttention", "Multiply", "Normalization", "PReLU", "Permute", "RandomContrast", "RandomFlip",
-    "RandomRotation", "RandomZoom", "ReLU", "RepeatVector", "Rescaling", "Reshape", "Resizing",
-    "SeparableConv1D", "SeparableConv2D", "SeparableConvolution1D", "SeparableConvolution2D", "SimpleRNN",
-    "SimpleRNNCell", "Softmax", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "StackedRNNCells",
-    "StringLookup", "Subtract", "TextVectorization", "TimeDistributed", "UnitNormalization", "UpSampling1D",
-    "UpSampling2D", "Wrapper", "ZeroPadding1D", "ZeroPadding2D", "add", "average", "concatenate", "deserialize",
-    "dot", "maximum", "minimum", "multiply", "serialize", "subtract",
+    "Cropping1D", "Cropping2D", "Cropping3D", "Dense", "DepthwiseConv1D", "DepthwiseConv2D", "Discretization", "Dot",
+    "Dropout", "EinsumDense", "Embedding", "Flatten", "GRUCell", "GaussianDropout", "GaussianNoise",
+    "GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalAveragePooling3D", "GlobalAvgPool1D",
+    "GlobalAvgPool2D", "GlobalAvgPool3D", "GlobalMaxPool1D", "GlobalMaxPool2D", "GlobalMaxPool3D",
+    "GlobalMaxPooling1D", "GlobalMaxPooling2D", "GlobalMaxPooling3D", "GroupNormalization", "HashedCrossing",
+    "Hashing", "Identity", "Input", "InputLayer", "InputSpec", "IntegerLookup", "LSTMCell", "Lambda", "Layer",
+    "LayerNormalization", "LeakyReLU", "Masking", "MaxPool1D", "MaxPool2D", "MaxPool3D", "MaxPooling1D",
+    "MaxPooling2D", "MaxPooling3D", "Maximum", "Minimum", "MultiHeadAttention", "Multiply", "Normalization", "PReLU",
+    "Permute", "RandomBrightness", "RandomContrast", "RandomFlip", "RandomRotation", "RandomTranslation",
+    "RandomZoom", "ReLU", "RepeatVector", "Rescaling", "Reshape", "Resizing", "SeparableConv1D", "SeparableConv2D",
+    "SeparableConvolution1D", "SeparableConvolution2D", "SimpleRNN", "SimpleRNNCell", "Softmax", "SpatialDropout1D",
+    "SpatialDropout2D", "SpatialDropout3D", "StackedRNNCells", "StringLookup", "Subtract", "TextVectorization",
+    "TimeDistributed", "UnitNormalization", "UpSampling1D", "UpSampling2D", "UpSampling3D", "Wrapper",
+    "ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D", "add", "average", "concatenate", "deserialize", "dot",
+    "maximum", "minimum", "multiply", "serialize", "subtract",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lookup("keras.layers")

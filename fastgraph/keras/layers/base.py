@@ -134,7 +134,7 @@ class Layer(_OfUsers, Module):
     #: Attributes that are no dependencies: what is in them is one by another name, or nobody's to restore.
     _UNTRACKED = frozenset(
         {"_own_weights", "_regularized", "_loss_functions", "_nodes", "_initial_weights", "_shapes", "_input_spec"}
-    ) | {"_given_specs", "_more_specs", "_taken"}
+    ) | {"_given_specs", "_more_specs", "_steps", "_taken"}
     #: The names of attributes under which Keras 3 has what is in them, where those are others.
     _KERAS_3_NAMES: Mapping[str, str] = MappingProxyType({})
     _name: str

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.composites.ragged_strings import ngrams, split, unicode_split
+from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_ops import to_dense
 from fastgraph.composites.sparse_sets import cross_hashed
 from fastgraph.core.base import nesting
@@ -22,7 +23,7 @@ from fastgraph.core.tensor import EagerTensor, Tensor
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras import backend
 from fastgraph.keras.layers.base import Layer
-from fastgraph.keras.layers.preprocessing import ROWS, StringLookup, batches, encoded
+from fastgraph.keras.layers.preprocessing import ROWS, StringLookup, batches, encoded, of_values
 from fastgraph.ops.comparison import equal, logical_and
 from fastgraph.ops.elementwise import maximum, zeros_like
 from fastgraph.ops.gathering import where
@@ -77,16 +78,19 @@ class CategoryEncoding(_Encoding):
 
     def call(self, inputs: Any, count_weights: Any = None) -> Tensor | Any:
         """Return the rows."""
-        numbers = convert_to_tensor(inputs)
         if count_weights is not None and self.output_mode != "count":
             raise ValueError(
                 "`count_weights` is not used when `output_mode` is not `'count'`. Received "
                 f"`count_weights={count_weights}`."
             )
+        numbers = of_values(self._checked, inputs)
+        return encoded(numbers, self.output_mode, self.num_tokens, self._dtype, count_weights)
+
+    def _checked(self, numbers: Tensor) -> Tensor:
         inside = logical_and(reduce_max(numbers) < self.num_tokens, reduce_min(numbers) >= 0)
         told = f"Input values must be in the range 0 <= values < num_tokens with num_tokens={self.num_tokens}"
         Assert(inside, [told])
-        return encoded(numbers, self.output_mode, self.num_tokens, self._dtype, count_weights)
+        return numbers
 
 
 class Discretization(_Encoding):
@@ -131,11 +135,12 @@ class Discretization(_Encoding):
 
     def call(self, inputs: TensorLike) -> Tensor | Any:
         """Return the numbers of the ranges, or rows. Raises ValueError if there are no boundaries yet."""
-        values = convert_to_tensor(inputs)
+        return encoded(of_values(self._numbers, inputs), self.output_mode, len(self.bin_boundaries) + 1, self._dtype)
+
+    def _numbers(self, values: Tensor) -> Any:
         if not self.bin_boundaries and self.num_bins != 1 and isinstance(values, EagerTensor):  # a model may be built
             raise ValueError(f"{self.name} has no boundaries yet: call `adapt`, or give it `bin_boundaries`.")
-        numbers = bucketize(values, self.bin_boundaries)
-        return encoded(numbers, self.output_mode, len(self.bin_boundaries) + 1, self._dtype)
+        return bucketize(values, self.bin_boundaries)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer, with the boundaries that it has learnt."""
@@ -183,13 +188,15 @@ class Hashing(_Encoding):
 
     def call(self, inputs: TensorLike) -> Tensor | Any:
         """Return the numbers, or rows."""
-        values: Any = convert_to_tensor(inputs)
+        return encoded(of_values(self._numbers, inputs), self.output_mode, self.num_bins, self._dtype)
+
+    def _numbers(self, values: Tensor) -> Any:
         n = self.num_bins - int(self.mask_value is not None and self.num_bins > 1)
         text = as_string(values) if values.dtype.is_integer else values
         found = to_hash_bucket_fast(text, n) if self.salt is None else to_hash_bucket_strong(text, n, list(self.salt))
         if n < self.num_bins:
             found = where(equal(values, self.mask_value), zeros_like(found), found + 1)
-        return encoded(found, self.output_mode, self.num_bins, self._dtype)
+        return found
 
 
 class HashedCrossing(_Encoding):
@@ -317,19 +324,18 @@ class TextVectorization(Layer):
     def call(self, inputs: Any) -> Tensor | Any:
         """Return the numbers of the words, or rows."""
         words = self._words(inputs if isinstance(inputs, Tensor) else convert_to_tensor(inputs, string))
-        is_ragged, numbers = hasattr(words, "flat_values"), self._lookup_layer.numbers
-        found: Any = words.with_flat_values(numbers(words.flat_values)) if is_ragged else numbers(words)
+        found = self._lookup_layer.numbers(words)
         if self.output_mode == "int":
             n = self.output_sequence_length
             if self.ragged:
                 return found
-            if is_ragged:
+            if isinstance(found, RaggedTensor):
                 return found.to_tensor(0, shape=None if n is None else [None] * (words.shape.rank - 1) + [n])
             if n is None:
                 return found
             missing = maximum(n - shape(found)[-1], 0)
             return pad(found, [[0, 0]] * (found.shape.rank - 1) + [[0, missing]])[..., :n]
-        return self._lookup_layer.rows(found.to_tensor(-1) if is_ragged else found)
+        return self._lookup_layer.rows(found)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer, with the words that it has learnt."""

@@ -225,6 +225,50 @@ class RandomZoom(_Transformed):
         return [across, 0.0, x, 0.0, down, y]
 
 
+class RandomTranslation(_Transformed):
+    """Images moved down and to the right in training by shares of their height and width. Source: tf.keras.layers."""
+
+    def __init__(
+        self, height_factor: Any, width_factor: Any, fill_mode: str = "reflect", interpolation: str = "bilinear",
+        seed: int | None = None, fill_value: float = 0.0, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(locals())
+        self._down, self._across = self._bounds("height_factor"), self._bounds("width_factor")
+
+    def _rows(self, images: Tensor, height: Any, width: Any) -> list[Any]:
+        down = self._drawn(images, self._down) * height
+        return [1.0, 0.0, -self._drawn(images, self._across) * width, 0.0, 1.0, -down]
+
+
+class RandomBrightness(_Random):
+    """Images brighter or darker in training by a share, drawn from the factor, of the value range.
+
+    factor, value_range: two numbers, or one for -factor and factor. The result is in the range. Source:
+    tf.keras.layers.RandomBrightness.
+    """
+
+    def __init__(
+        self, factor: float | Sequence[float], value_range: Sequence[float] = (0, 255), seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:  # fmt: skip
+        ends = [-factor, factor] if isinstance(factor, (int, float)) else factor
+        if not isinstance(ends, (tuple, list)) or len(ends) != 2 or max(map(abs, ends)) > 1.0:
+            raise ValueError(
+                "The `factor` argument should be a number (or a list of two numbers) in the range [-1.0, 1.0]. "
+                f"Got {factor}"
+            )
+        if not isinstance(value_range, (tuple, list)) or len(value_range) != 2:
+            raise ValueError(f"The `value_range` argument should be a list of two numbers. Got {value_range}")
+        factor, value_range = sorted(ends), sorted(value_range)
+        super().__init__({"factor": factor, "value_range": value_range, "seed": seed, "kwargs": kwargs})
+
+    def _changed(self, images: Tensor) -> Any:
+        low, high = self.value_range
+        rows = [] if images.shape.rank == 3 else [shape(images)[0]]
+        by = uniform([*rows, 1, 1, 1], *self.factor, seed=self.seed) * (high - low)
+        return clip_by_value(images + cast(by, images.dtype), low, high)
+
+
 class RandomContrast(_Random):
     """Images with another contrast in training: (x - mean) * c + mean, c from [1 - lower, 1 + upper].
 

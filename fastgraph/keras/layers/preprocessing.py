@@ -6,7 +6,7 @@ Rule: what a layer learns from data (`adapt`) is state, which `call` uses and tr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,10 @@ import numpy as np
 from fastgraph.composites.lookup_primitives import new_table
 from fastgraph.composites.lookup_tables import MutableHashTable
 from fastgraph.composites.ragged_tensor import RaggedTensor
+from fastgraph.composites.sparse_ops import to_dense
+from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base import nesting
-from fastgraph.core.base.dtype import DTypeLike, int64, string
+from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64, string
 from fastgraph.core.base.missing_methods import without
 from fastgraph.core.conversion import TensorLike, constant, convert_to_tensor
 from fastgraph.core.registry import get
@@ -47,12 +49,14 @@ def encoded(
 ) -> Any:
     """Return numbers, or with `mode` one of ROWS the rows of length `depth` that they make. i[*s] -> [*t, depth].
 
-    Numbers outside [0, depth) make no entry. weights: of numbers that are counted. idf: of "tf_idf", f[depth]. Raises
-    ValueError for rows of more than two axes.
+    Ragged and sparse numbers stay what they are, or make dense rows. Numbers outside [0, depth) make no entry.
+    weights: of numbers that are counted. idf: of "tf_idf", f[depth]. Raises ValueError for rows of more than two axes.
     """
     if mode == "int":
-        return cast(numbers, dtype)
+        return of_values(lambda values: cast(values, dtype), numbers)
     given = numbers.shape
+    if given.rank == 2 and mode != "one_hot":
+        numbers = _dense(numbers)
     if given.rank == 0 or (mode == "one_hot" and numbers.shape[-1] != 1):
         numbers = expand_dims(numbers, -1)
     if (numbers.shape.rank or 0) > 2:
@@ -65,6 +69,22 @@ def encoded(
         rows = rows * expand_dims(cast(weights, dtype), -1)
     rows = reduce_sum(rows, axis=-2) if mode in ("count", "tf_idf") else reduce_max(rows, axis=-2)
     return rows * idf if mode == "tf_idf" else rows
+
+
+def of_values(function: Callable[[Tensor], Any], inputs: TensorLike) -> Any:
+    """Return function(inputs), element by element: of a RaggedTensor's values, or of a SparseTensor's."""
+    if isinstance(inputs, RaggedTensor):
+        return inputs.with_flat_values(function(inputs.flat_values))
+    if isinstance(inputs, SparseTensor):
+        return SparseTensor(inputs.indices, function(inputs.values), inputs.dense_shape)
+    return function(convert_to_tensor(inputs))
+
+
+def _dense(numbers: Any) -> Any:
+    """The numbers, with -1 where ragged or sparse ones have none."""
+    if isinstance(numbers, SparseTensor):
+        return to_dense(numbers, -1)
+    return numbers.to_tensor(-1) if isinstance(numbers, RaggedTensor) else numbers
 
 
 class Rescaling(Layer):
@@ -341,10 +361,8 @@ class StringLookup(Layer):
         if self._table.is_waiting and (self.invert or self.output_mode != "int"):
             kind = type(self).__name__
             raise RuntimeError(f"The {kind} layer has no vocabulary yet: call `adapt`, or give it `vocabulary`.")
-        if isinstance(inputs, RaggedTensor) and self.output_mode == "int":
-            return inputs.with_flat_values(self.call(inputs.flat_values))
         if self.invert:
-            return self._strings(cast(convert_to_tensor(inputs), int64))
+            return of_values(lambda numbers: self._strings(cast(numbers, int64)), inputs)
         found = self.numbers(inputs)
         if self.output_mode == "int":
             return found
@@ -359,6 +377,8 @@ class StringLookup(Layer):
 
     def numbers(self, inputs: TensorLike) -> Tensor | Any:
         """Return the numbers of strings. string[*s] -> i64[*s]."""
+        if isinstance(inputs, (RaggedTensor, SparseTensor)):
+            return of_values(self.numbers, inputs)
         words: Any = inputs if isinstance(inputs, Tensor) else convert_to_tensor(inputs, self.KEYS)
         words = words if self.KEYS is string else cast(words, self.KEYS)
         first = len(self._special) - self.num_oov_indices
@@ -408,6 +428,8 @@ class IntegerLookup(StringLookup):
         oov_token: int = -1, vocabulary: TensorLike | None = None, vocabulary_dtype: str = "int64",
         idf_weights: TensorLike | None = None, invert: bool = False, output_mode: str = "int", **kwargs: Any,
     ) -> None:  # fmt: skip
+        if not as_dtype(vocabulary_dtype).is_integer:
+            raise ValueError(f"`vocabulary_dtype` must be an integer dtype. Received: {vocabulary_dtype}")
         kwargs.pop("encoding", None)
         own = max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, idf_weights, None, invert, output_mode
         super().__init__(*own, **kwargs)

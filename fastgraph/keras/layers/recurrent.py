@@ -34,6 +34,7 @@ from fastgraph.keras.layers.recurrent_cells import (
 from fastgraph.keras.layers.serialization import deserialize
 from fastgraph.ops.comparison import not_equal
 from fastgraph.ops.elementwise import cast, zeros_like
+from fastgraph.ops.exponentials import sigmoid, tanh
 from fastgraph.ops.gathering import where
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import expand_dims, shape, transpose
@@ -280,8 +281,8 @@ class RNN(Layer):
         cell: Any = self.cell
         if not isinstance(self, (LSTM, GRU)) or cell.recurrent_dropout or self.unroll or not cell.use_bias:
             return False
-        gates = cell.activation is activations.tanh and cell.recurrent_activation is activations.sigmoid
-        return gates and getattr(cell, "reset_after", True)
+        gates = cell.recurrent_activation in (activations.sigmoid, sigmoid)
+        return cell.activation in (activations.tanh, tanh) and gates and getattr(cell, "reset_after", True)
 
     def _packed(self, states: list[Any]) -> Any:
         """The states in the form of `state_size`."""
@@ -402,7 +403,6 @@ class _Recurrent(RNN):
     def __init__(self, units: int, activation: ActivationLike = "tanh", **kwargs: Any) -> None:
         of_cell = {name: kwargs.pop(name) for name in _OF_CELLS if name in kwargs}
         activity = kwargs.pop("activity_regularizer", None)
-        kwargs.pop("implementation", None)
         dtype = {"dtype": kwargs["dtype"]} if kwargs.get("dtype") is not None else {}
         name = backend.snake_case(self.CELL.__name__)  # weights are called so in each layer
         super().__init__(self.CELL(units, activation, **of_cell, **dtype, name=name), **kwargs)
@@ -537,7 +537,7 @@ class Bidirectional(Layer):
 
 _OF_CELLS = (
     "recurrent_activation", "use_bias", "unit_forget_bias", "reset_after", "dropout", "recurrent_dropout",
-    *(f"{part}_{kind}" for part in PARTS for kind in ("initializer", "regularizer", "constraint")),
+    "implementation", *(f"{part}_{kind}" for part in PARTS for kind in ("initializer", "regularizer", "constraint")),
 )  # fmt: skip
 
 

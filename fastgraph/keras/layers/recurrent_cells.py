@@ -39,6 +39,7 @@ class Cell(Layer):
     """The base of cells: a kernel, a recurrent kernel and a bias for `GATES` times `units` numbers."""
 
     GATES = 1
+    implementation = 2  # 1: each gate drops other inputs, where they are dropped
     kernel: Any
     recurrent_kernel: Any
 
@@ -89,13 +90,13 @@ class Cell(Layer):
     def masks(self, inputs: Tensor, training: Training | None) -> tuple[Any, Any]:
         """Masks that drop shares of the inputs and of the state: a list each, None for no mask.
 
-        One mask is for all gates, or with `recurrent_dropout` each has its own. The numbers that are drawn are Keras's,
+        One mask is for all gates, or with `implementation` 1 each has its own. The numbers that are drawn are Keras's,
         which draws for each gate in any case.
         """
         if not self.drawn(training):
             return None, None
         whole: Any = initial_states(self.units, batch_of(inputs), self._dtype)
-        n = self.GATES if self.recurrent_dropout else 1
+        n = self.GATES if self.implementation == 1 else 1
         found = []
         for like, rate in ((inputs, self.dropout), (whole, self.recurrent_dropout)):
             found.append([dropped(like, rate, training) for _ in range(n)] if rate else None)
@@ -165,9 +166,10 @@ class LSTMCell(Cell):
 
     def __init__(
         self, units: int, activation: ActivationLike = "tanh", recurrent_activation: ActivationLike = "sigmoid",
-        use_bias: bool = True, unit_forget_bias: bool = True, **kwargs: Any,
+        use_bias: bool = True, unit_forget_bias: bool = True, implementation: int = 2, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(units, activation, use_bias, **kwargs)
+        implementation = 1 if self.recurrent_dropout else implementation
         self._take(locals(), more=True)
         self.state_size = [self.units, self.units]
 
@@ -205,9 +207,10 @@ class GRUCell(Cell):
 
     def __init__(
         self, units: int, activation: ActivationLike = "tanh", recurrent_activation: ActivationLike = "sigmoid",
-        use_bias: bool = True, reset_after: bool = True, **kwargs: Any,
+        use_bias: bool = True, reset_after: bool = True, implementation: int = 2, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(units, activation, use_bias, **kwargs)
+        implementation = 1 if self.recurrent_dropout else implementation
         self._take(locals(), more=True)
 
     def _bias_shape(self, width: int) -> list[int]:

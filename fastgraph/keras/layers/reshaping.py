@@ -116,6 +116,15 @@ class UpSampling1D(UpSampling2D):
         _Spatial.__init__(self, {"size": int(size)}, kwargs)
 
 
+class UpSampling3D(UpSampling2D):
+    """Volumes `size` times as deep, high and wide. f[b, d, h, w, c] -> the same rank. Source: tf.keras.layers."""
+
+    RANK = 3
+
+    def __init__(self, size: Sizes = (2, 2, 2), data_format: str | None = None, **kwargs: Any) -> None:
+        _Spatial.__init__(self, {"size": sizes(size, 3, "size"), "data_format": data_format}, kwargs)
+
+
 def _pairs(value: Any, rank: int, name: str) -> Any:
     """Amounts before and after, for each axis in space. Raises ValueError for other numbers of them."""
     if rank == 1:
@@ -156,6 +165,12 @@ class ZeroPadding1D(ZeroPadding2D):
     RANK = 1
 
 
+class ZeroPadding3D(ZeroPadding2D):
+    """Zeros around volumes, as ZeroPadding2D's around images. f[b, d, h, w, c] -> the same rank. Source: tf.keras."""
+
+    RANK = 3
+
+
 class Cropping2D(_Spatial):
     """Images without `cropping` pixels at each side, (rows, columns) or ((top, bottom), (left, right)).
 
@@ -171,7 +186,7 @@ class Cropping2D(_Spatial):
         places: list[Any] = [slice(None)] * (self.RANK + 2)
         for axis, (before, after) in enumerate(self.cropping if self.RANK > 1 else [self.cropping]):
             n = inputs.shape[self._first + axis]
-            if n is not None and before + after >= n:
+            if n is not None and before + after >= n and self.RANK < 3:  # Keras makes volumes without voxels
                 raise ValueError(
                     "Argument `cropping` must be greater than the input shape. Received: inputs.shape="
                     f"{inputs.shape}, and cropping={self.cropping}"
@@ -187,6 +202,15 @@ class Cropping1D(Cropping2D):
 
     def __init__(self, cropping: Any = (1, 1), **kwargs: Any) -> None:
         super().__init__(cropping, **kwargs)
+
+
+class Cropping3D(Cropping2D):
+    """Volumes without some voxels at each side, as Cropping2D. f[b, d, h, w, c] -> the same rank. Source: tf.keras."""
+
+    RANK = 3
+
+    def __init__(self, cropping: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
+        super().__init__(cropping, data_format, **kwargs)
 
 
 def interpolation_of(name: str) -> str:
