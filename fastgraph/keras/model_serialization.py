@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import io
 import json
 import os
 import tempfile
@@ -238,14 +239,26 @@ def _compile_arguments(training: Mapping[str, Any]) -> dict[str, Any]:
     return {"optimizer": optimizers.deserialize(rule), **found}
 
 
-def _vocabularies(path: str, model: Any) -> dict[str, list[str]]:
-    """The words that a model's layers have learnt, by their names: Keras has them in no config, but in files."""
+def _has_assets(path: str) -> bool:
     with zipfile.ZipFile(path) as file:
-        held = {name for name in file.namelist() if name.startswith("assets/")}
-        groups = weight_files.groups_of(model) if held else ()
-        places = {layer.name: f"assets{group.removesuffix('/vars')}/vocabulary.txt"
-                  for group, _, layer in groups if hasattr(layer, "set_vocabulary")}  # fmt: skip
-        return {name: file.read(place).decode().split("\n") for name, place in places.items() if place in held}
+        return any(name.startswith("assets/") for name in file.namelist())
+
+
+def _vocabularies(path: str, model: Any) -> dict[str, dict[str, Any]]:
+    """The words that a model's layers have learnt, and their weights, by names: Keras has them in no config."""
+    found: dict[str, dict[str, Any]] = {}
+    with zipfile.ZipFile(path) as file:
+        held = {*file.namelist()}
+        for group, _, layer in weight_files.groups_of(model):
+            place = f"assets{group.removesuffix('/vars')}/vocabulary.txt"
+            if place in held and hasattr(layer, "set_vocabulary"):
+                found[layer.name] = {"vocabulary": file.read(place).decode().split("\n")}
+                if layer.output_mode == "tf_idf":
+                    weights = io.BytesIO(file.read("model.weights.h5"))
+                    with legacy_h5.h5py_module().File(weights, "r") as values:
+                        all_of_them = values[f"{group}/idf_weights"][: len(found[layer.name]["vocabulary"])]
+                    found[layer.name]["idf_weights"] = all_of_them.tolist()
+    return found
 
 
 def load_model(
@@ -282,9 +295,10 @@ def load_model(
         whole = config_versions.from_keras_3(whole)
     with identifiers.CustomObjectScope(custom_objects or {}):
         try:
+            learnt = not folder and not legacy and _has_assets(path)
             with identifiers.sharing():
-                model = layers.deserialize(whole)
-            if not folder and not legacy and (words := _vocabularies(path, model)):
+                model = layers.deserialize(config_versions.with_words_to_come(whole) if learnt else whole)
+            if learnt and (words := _vocabularies(path, model)):
                 with identifiers.sharing():
                     model = layers.deserialize(config_versions.with_vocabularies(whole, words))
         except (KeyError, TypeError, ValueError) as error:

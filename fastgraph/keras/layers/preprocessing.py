@@ -15,12 +15,13 @@ from fastgraph.composites.lookup_primitives import new_table
 from fastgraph.composites.lookup_tables import MutableHashTable
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.core.base import nesting
-from fastgraph.core.base.dtype import DTypeLike, int64, string
+from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64, string
 from fastgraph.core.base.missing_methods import without
 from fastgraph.core.conversion import TensorLike, constant, convert_to_tensor
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
+from fastgraph.keras import backend
 from fastgraph.keras.layers.base import Layer
 from fastgraph.ops.comparison import logical_not
 from fastgraph.ops.division import floormod
@@ -65,6 +66,13 @@ def encoded(
         rows = rows * expand_dims(cast(weights, dtype), -1)
     rows = reduce_sum(rows, axis=-2) if mode in ("count", "tf_idf") else reduce_max(rows, axis=-2)
     return rows * idf if mode == "tf_idf" else rows
+
+
+def dtype_of_mode(dtype: DTypeLike | None, mode: str) -> DTypeLike:
+    """Return the dtype of a layer that gives numbers, or rows: what was asked for, if it can have that."""
+    if dtype is None or as_dtype(dtype) is string or (mode == "int" and not as_dtype(dtype).is_integer):
+        return "int64" if mode == "int" else backend.floatx()
+    return dtype
 
 
 class Rescaling(Layer):
@@ -226,8 +234,8 @@ class StringLookup(Layer):
         encoding: str | None = None, invert: bool = False, output_mode: str = "int", sparse: bool = False,
         pad_to_max_tokens: bool = False, **kwargs: Any,
     ) -> None:  # fmt: skip
-        super().__init__(dtype=kwargs.pop("dtype", None), autocast=False, **kwargs)
         output_mode = {"binary": "multi_hot", "tf-idf": "tf_idf"}.get(output_mode, output_mode)
+        super().__init__(dtype=dtype_of_mode(kwargs.pop("dtype", None), output_mode), autocast=False, **kwargs)
         if output_mode not in ("int", *ROWS):
             raise ValueError(f"`output_mode` must be one of {('int', *ROWS)}. Received: {output_mode}")
         if sparse:
@@ -353,6 +361,9 @@ class StringLookup(Layer):
     def rows(self, numbers: Tensor) -> Tensor | Any:
         """Return what `output_mode` makes of numbers. i64[*s] -> f[*t, width]."""
         return encoded(numbers, self.output_mode, self._width(), self._dtype, idf=self._idf)
+
+    def _named_values(self) -> dict[str, Any]:
+        return {} if self._idf is None else {"idf_weights": self._idf}
 
     def _width(self) -> int:
         return self.max_tokens if self.pad_to_max_tokens and self.max_tokens else self.vocabulary_size()
