@@ -171,7 +171,7 @@ def of_keras_2(row: Mapping[str, Any]) -> dict[str, Any]:
         op = get(config["operation"])
         function = {"realdiv": "math.truediv"}.get(op.name) or (*op.public, f"math.{op.name}")[-1]
         config = {"name": config["name"], "function": function, "operands": op.inputs[1:]}
-    more = {key: row[key] for key in ("name", "inbound_nodes") if key in row}
+    more = {key: row[key] for key in ("name", "inbound_nodes", "shared_object_id") if key in row}
     return {"class_name": kind, "config": config, **more}
 
 

@@ -94,7 +94,7 @@ def deserialize_keras_object(config: Any, custom_objects: Mapping[str, Any] | No
 
 def model_from_config(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
     """Return the model of a config of its class. Source: tf.keras.models.model_from_config."""
-    with identifiers.CustomObjectScope(custom_objects or {}):
+    with identifiers.CustomObjectScope(custom_objects or {}), identifiers.sharing():
         return layers.deserialize(config)
 
 
@@ -105,7 +105,9 @@ def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None =
 
 def to_json(model: Any, **kwargs: Any) -> str:
     """Return the class and config of a model as text."""
-    whole = {**layers.serialize(model), "keras_version": "2", "backend": "tensorflow"}
+    with identifiers.sharing():
+        described = layers.serialize(model)
+    whole = {**described, "keras_version": "2", "backend": "tensorflow"}
     return json.dumps(whole, default=_plain, **kwargs)
 
 
@@ -115,7 +117,10 @@ def clone_model(model: Any, input_tensors: Any = None, clone_function: Any = Non
         raise NotBuiltError("clone_model takes no input_tensors: call the clone on them.")
     if clone_function is not None:
         raise NotBuiltError("clone_model takes no clone_function: from_config of a changed get_config() makes others.")
-    return type(model).from_config(model.get_config())
+    with identifiers.sharing():
+        config = model.get_config()
+    with identifiers.sharing():
+        return type(model).from_config(config)
 
 
 def _compiled(model: Any) -> Any:
@@ -199,7 +204,9 @@ def _legacy(model: Any, with_optimizer: bool) -> memoryview:
         rule = training.pop("optimizer")
         own = rule["registered_name"] or f"Custom>{rule['class_name']}"
         training["optimizer_config"] = {"class_name": own, "config": {**rule["config"], "is_legacy_optimizer": False}}
-    config = config_versions.for_both(json.loads(json.dumps(layers.serialize(model), default=_plain)))
+    with identifiers.sharing():
+        described = layers.serialize(model)
+    config = config_versions.for_both(json.loads(json.dumps(described, default=_plain)))
     return legacy_h5.content(model, config, json.dumps(training, default=_plain) if training else "", slots)
 
 

@@ -166,8 +166,14 @@ def test_layers_that_a_model_shares_with_one_inside_are_one_when_loaded(tmp_path
     inputs = [np.arange(8, dtype=np.float32).reshape(2, 4) / 8, np.array([[1, 2, 3], [4, 5, 6]])]
     model.save(tmp_path / "m.keras")
     model.save(tmp_path / "folder")
-    for path in (tmp_path / "m.keras", tmp_path / "folder"):
-        found = keras.models.load_model(path)
+    model.save(tmp_path / "m.h5")
+    described = [keras.models.clone_model(model), keras.models.model_from_json(model.to_json())]
+    for one in described:
+        one.set_weights(model.get_weights())
+    for found in [
+        *map(keras.models.load_model, (tmp_path / "m.keras", tmp_path / "folder", tmp_path / "m.h5")),
+        *described,
+    ]:
         np.testing.assert_array_equal(found(inputs), model(inputs))
         assert found.get_layer("shared") is found.get_layer("inner").get_layer("shared")
         assert found.get_layer("words") is found.get_layer("chain").layers[0] and len(found.weights) == 7
