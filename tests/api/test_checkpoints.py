@@ -725,3 +725,12 @@ def test_what_a_manager_removes_is_named_until_it_is_gone(tmp_path: Path, monkey
             tf.train.CheckpointManager(checkpoint, tmp_path, 1).save(number)
     tf.train.CheckpointManager(checkpoint, tmp_path, 1).save(5)
     assert {path.name.split(".")[0] for path in tmp_path.iterdir()} == {"checkpoint", "ckpt-5"}
+
+
+def test_a_variable_in_two_places_has_the_value_of_the_first(tmp_path: Path) -> None:
+    apart, together = tf.Module(), tf.Module()
+    apart.x, apart.y = tf.Variable(1.0), tf.Variable(2.0)
+    path = tf.train.Checkpoint(m=apart).write(tmp_path / "c")
+    together.x = together.y = tf.Variable(0.0)
+    tf.train.Checkpoint(m=together).read(path).assert_consumed()
+    assert together.x.numpy() == 1.0  # as in TensorFlow
