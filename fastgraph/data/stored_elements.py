@@ -324,8 +324,7 @@ def saved(path: str, spec: Any, compression: str | None, wait: bool) -> tuple[An
     if spec is None:
         if not os.path.exists(name):
             raise NotFoundError(None, None, f"tf.data snapshot element_spec file not found: {name}.")
-        with open(name, "rb") as file:
-            spec = decoded(KINDS["StructuredValue"].FromString(file.read()))
+        spec = _understood(name, lambda content: decoded(KINDS["StructuredValue"].FromString(content)))
     if metadata is None:
         raise NotFoundError(None, None, f"Could not find metadata file [{os.path.join(path, _METADATA)}]")
     return spec, metadata.num_elements, shards_of(path, metadata, spec, compression)
@@ -333,11 +332,18 @@ def saved(path: str, spec: Any, compression: str | None, wait: bool) -> tuple[An
 
 def _metadata(path: str) -> Any:
     """Return the metadata below a path, None if there are none."""
+    name = os.path.join(path, _METADATA)
+    return _understood(name, KINDS["SnapshotMetadata"].FromString) if os.path.exists(name) else None
+
+
+def _understood(path: str, what: Callable[[bytes], Any]) -> Any:
+    """What a file says. Raises DataLossError where it says nothing."""
+    with raising_for(path):
+        content = Path(path).read_bytes()
     try:
-        with open(os.path.join(path, _METADATA), "rb") as file:
-            return KINDS["SnapshotMetadata"].FromString(file.read())
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+        return what(content)
+    except (ValueError, NotImplementedError) as error:
+        raise DataLossError(None, None, f"{path}: {error}") from None
 
 
 def shards_of(path: str, metadata: Any, spec: Any, compression: str | None) -> list[Any]:

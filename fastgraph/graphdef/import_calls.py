@@ -67,6 +67,7 @@ class Library(dict[str, Message]):
         super().__init__({function.signature.name: function for function in functions})
         self._made: dict[_Key, _Made] = {}
         self.resources: dict[str, Any] = {}  # Cells and tables by the names that operations share them by
+        self.filling: dict[Any, int] = {}  # tables that operations fill, and the id of the trace that these went to
         self.files: frozenset[bytes] = frozenset()  # the files that operations may read
         self.opens_files = True  # whether operations may open files that they name, or a call does
         self.gradients: dict[str, CustomGradient] = {}  # by the name that operations have for it

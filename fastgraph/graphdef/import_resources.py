@@ -16,7 +16,7 @@ from fastgraph.composites.lookup_tables import TextFileInitializer
 from fastgraph.core.conversion import constant
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.registry import get, public_function
-from fastgraph.core.tensor import Tensor, convert, init_scope
+from fastgraph.core.tensor import Tensor, convert, current_trace, init_scope
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_calls import Library
 from fastgraph.graphdef.import_slices import slice_update
@@ -345,8 +345,11 @@ def _table(*, is_fixed: bool) -> Make:
 
 
 def _found(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """A look-up; one in a table that is still to be filled, or filled beside it, is an effect behind that."""
     table, keys, default = inputs
-    return bind_named(name, get("table_find" if table.is_fixed else "mutable_table_find"), (keys, default), _of(table))
+    is_filled = table.entries and library.filling.get(table) != id(current_trace())
+    find = get("table_find" if table.is_fixed and is_filled else "mutable_table_find")
+    return bind_named(name, find, (keys, default), _of(table))
 
 
 def _of(table: Table) -> dict[str, Any]:
@@ -358,6 +361,8 @@ def _with_table(primitive: str) -> Make:
         said = _of(inputs[0])
         if primitive == "table_export":
             said["key_dtype"] = inputs[0].key_dtype.name
+        if primitive == "table_import":
+            library.filling[inputs[0]] = id(current_trace())
         return bind_named(name, get(primitive), tuple(inputs[1:]), said)
 
     return make
@@ -376,7 +381,7 @@ def _from_file(library: Library, name: str, inputs: list[Any], attrs: dict[str, 
     with init_scope():
         keys, values = initializer.columns()
     given = constant(keys, table.key_dtype), constant(values, table.dtype)
-    return bind_named(name, get("table_import"), given, _of(table))
+    return _with_table("table_import")(library, name, [table, *given], attrs)
 
 
 #: Operations on tables, of TensorFlow 1 too, whose first version has a name where the second has a handle.

@@ -39,14 +39,28 @@ def from_keras_3(value: object) -> Any:
     return _changed(value, _from_3)
 
 
-def with_vocabularies(value: object, words: Mapping[str, list[str]]) -> Any:
-    """Return a config in which layers of these names have learnt these words."""
+def with_vocabularies(value: object, learnt: Mapping[str, Mapping[str, Any]]) -> Any:
+    """Return a config in which layers of these names have learnt these words and weights."""
 
-    def learnt(own: dict[str, Any]) -> Any:
-        name = own["config"].get("name")
-        return {**own, "config": {**own["config"], "vocabulary": words[name]}} if name in words else own
+    def taught(own: dict[str, Any]) -> Any:
+        return {**own, "config": {**own["config"], **learnt.get(own["config"].get("name"), {})}}
 
-    return _changed(value, learnt)
+    return _changed(value, taught)
+
+
+def with_words_to_come(value: object) -> Any:
+    """Return a config whose layers have as many words as they will have learnt, if their rows are as wide as that."""
+
+    def filled(own: dict[str, Any]) -> Any:
+        config = own["config"]
+        if own["class_name"] not in _OF_WORDS or config["vocabulary"] or config["output_mode"] == "int":
+            return own
+        n = max(1, (config.get("vocabulary_size") or 0) - config.get("num_oov_indices", 1))
+        words = range(n) if own["class_name"] == "IntegerLookup" else [f" {i}" for i in range(n)]
+        weights = [1.0] * n if config["output_mode"] in ("tf_idf", "tf-idf") else None
+        return {**own, "config": {**config, "vocabulary": [*words], "idf_weights": weights}}
+
+    return _changed(value, filled)
 
 
 def _changed(value: object, change: Callable[[dict[str, Any]], Any]) -> Any:
@@ -100,13 +114,14 @@ def _from_3(own: dict[str, Any]) -> Any:
     for theirs, ours in _RENAMED.get(own["class_name"], {}).items():
         if theirs in config:
             config[ours] = config.pop(theirs)
-    if own["class_name"] in ("TextVectorization", "StringLookup"):  # that of sums there, of texts and numbers here
+    if own["class_name"] in _OF_WORDS:  # that of sums there, of texts and numbers here
         del config["dtype"]
     if own["class_name"] == "SparseCategoricalCrossentropy" and config.get("axis") == -1:
         del config["axis"]
     return own
 
 
+_OF_WORDS = ("TextVectorization", "StringLookup", "IntegerLookup")
 _OPS_OF_3 = {"realdiv": "Divide", "pow": "Power", "abs": "Absolute"}
 _OPS_OF_NN = {"relu", "relu6", "sigmoid", "softplus", "softsign", "elu", "selu"}
 _RENAMED = {"InputLayer": {"batch_shape": "batch_input_shape"}, "LeakyReLU": {"negative_slope": "alpha"}}

@@ -53,7 +53,8 @@ def content(
         _say(group, backend="tensorflow", keras_version="2")
         _write_names(group, "layer_names", [layer.name for layer in model.layers])
         for layer in model.layers:
-            _write_values(group.create_group(layer.name), layer.weights)
+            here = () if config is not None and layer._IN_CONFIG else layer.weights
+            _write_values(group.create_group(layer.name), here)
         _write_values(group.create_group("top_level_model_weights"), _top(model))
     return room.getbuffer()
 
@@ -164,11 +165,13 @@ def of_keras_2(row: Mapping[str, Any]) -> dict[str, Any]:
             first = {one["name"]: 1 for one in row["config"]["layers"] if "input_layers" in one["config"]}
             for key in ("input_layers", "output_layers"):
                 config[key] = _nested(_placed(end_places(config[key], first), headed))
+    if kind == "Discretization" and config["bin_boundaries"]:  # which takes one of both
+        config["num_bins"] = None
     if kind == "TFOpLambda" and not config["attrs"]:
         op = get(config["operation"])
         function = {"realdiv": "math.truediv"}.get(op.name) or (*op.public, f"math.{op.name}")[-1]
         config = {"name": config["name"], "function": function, "operands": op.inputs[1:]}
-    more = {key: row[key] for key in ("name", "inbound_nodes") if key in row}
+    more = {key: row[key] for key in ("name", "inbound_nodes", "shared_object_id") if key in row}
     return {"class_name": kind, "config": config, **more}
 
 

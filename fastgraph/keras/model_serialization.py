@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import io
 import json
 import os
 import tempfile
@@ -93,7 +94,7 @@ def deserialize_keras_object(config: Any, custom_objects: Mapping[str, Any] | No
 
 def model_from_config(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
     """Return the model of a config of its class. Source: tf.keras.models.model_from_config."""
-    with identifiers.CustomObjectScope(custom_objects or {}):
+    with identifiers.CustomObjectScope(custom_objects or {}), identifiers.sharing():
         return layers.deserialize(config)
 
 
@@ -104,7 +105,9 @@ def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None =
 
 def to_json(model: Any, **kwargs: Any) -> str:
     """Return the class and config of a model as text."""
-    whole = {**layers.serialize(model), "keras_version": "2", "backend": "tensorflow"}
+    with identifiers.sharing():
+        described = layers.serialize(model)
+    whole = {**described, "keras_version": "2", "backend": "tensorflow"}
     return json.dumps(whole, default=_plain, **kwargs)
 
 
@@ -114,8 +117,11 @@ def clone_model(model: Any, input_tensors: Any = None, clone_function: Any = Non
         raise NotBuiltError("clone_model takes no input_tensors: call the clone on them.")
     if clone_function is not None:
         raise NotBuiltError("clone_model takes no clone_function: from_config of a changed get_config() makes others.")
-    with identifiers.CustomObjectScope({type(layer).__name__: type(layer) for layer in model._flatten_layers()}):
-        return type(model).from_config(model.get_config())
+    with identifiers.sharing():
+        config = model.get_config()
+    classes = {type(layer).__name__: type(layer) for layer in model._flatten_layers()}
+    with identifiers.CustomObjectScope(classes), identifiers.sharing():
+        return type(model).from_config(config)
 
 
 def _compiled(model: Any) -> Any:
@@ -199,7 +205,9 @@ def _legacy(model: Any, with_optimizer: bool) -> memoryview:
         rule = training.pop("optimizer")
         own = rule["registered_name"] or f"Custom>{rule['class_name']}"
         training["optimizer_config"] = {"class_name": own, "config": {**rule["config"], "is_legacy_optimizer": False}}
-    config = config_versions.for_both(json.loads(json.dumps(layers.serialize(model), default=_plain)))
+    with identifiers.sharing():
+        described = layers.serialize(model)
+    config = config_versions.for_both(json.loads(json.dumps(described, default=_plain)))
     return legacy_h5.content(model, config, json.dumps(training, default=_plain) if training else "", slots)
 
 
@@ -239,14 +247,26 @@ def _compile_arguments(training: Mapping[str, Any]) -> dict[str, Any]:
     return {"optimizer": optimizers.deserialize(rule), **found}
 
 
-def _vocabularies(path: str, model: Any) -> dict[str, list[str]]:
-    """The words that a model's layers have learnt, by their names: Keras has them in no config, but in files."""
+def _has_assets(path: str) -> bool:
     with zipfile.ZipFile(path) as file:
-        held = {name for name in file.namelist() if name.startswith("assets/")}
-        groups = weight_files.groups_of(model) if held else ()
-        places = {layer.name: f"assets{group.removesuffix('/vars')}/vocabulary.txt"
-                  for group, _, layer in groups if hasattr(layer, "set_vocabulary")}  # fmt: skip
-        return {name: file.read(place).decode().split("\n") for name, place in places.items() if place in held}
+        return any(name.startswith("assets/") for name in file.namelist())
+
+
+def _vocabularies(path: str, model: Any) -> dict[str, dict[str, Any]]:
+    """The words that a model's layers have learnt, and their weights, by names: Keras has them in no config."""
+    found: dict[str, dict[str, Any]] = {}
+    with zipfile.ZipFile(path) as file:
+        held = {*file.namelist()}
+        for group, _, layer in weight_files.groups_of(model):
+            place = f"assets{group.removesuffix('/vars')}/vocabulary.txt"
+            if place in held and hasattr(layer, "set_vocabulary"):
+                found[layer.name] = {"vocabulary": file.read(place).decode().split("\n")}
+                if layer.output_mode == "tf_idf":
+                    weights = io.BytesIO(file.read("model.weights.h5"))
+                    with legacy_h5.h5py_module().File(weights, "r") as values:
+                        all_of_them = values[f"{group}/idf_weights"][: len(found[layer.name]["vocabulary"])]
+                    found[layer.name]["idf_weights"] = all_of_them.tolist()
+    return found
 
 
 def load_model(
@@ -283,9 +303,10 @@ def load_model(
         whole = config_versions.from_keras_3(whole)
     with identifiers.CustomObjectScope(custom_objects or {}):
         try:
+            learnt = not folder and not legacy and _has_assets(path)
             with identifiers.sharing():
-                model = layers.deserialize(whole)
-            if not folder and not legacy and (words := _vocabularies(path, model)):
+                model = layers.deserialize(config_versions.with_words_to_come(whole) if learnt else whole)
+            if learnt and (words := _vocabularies(path, model)):
                 with identifiers.sharing():
                     model = layers.deserialize(config_versions.with_vocabularies(whole, words))
         except (KeyError, TypeError, ValueError) as error:

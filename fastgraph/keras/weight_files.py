@@ -210,8 +210,8 @@ def _write_npz(name: str, arrays: dict[str, Any]) -> None:
 
 def _misfit(path: str, rows: list[tuple[str, Any, Any]]) -> str | None:
     for name, value, weight in rows:
-        dims = tuple(weight.shape.as_list())
-        if dims != value.shape:
+        if not weight.shape.is_compatible_with(value.shape):
+            dims = tuple(weight.shape.as_list())
             return f"{path}: {name} has shape {value.shape}, the model's {weight.name} has {dims}."
     return None
 
@@ -289,8 +289,12 @@ def _groups_in(path: str, file: Any, model: Any, skip: bool = False) -> _Groups:
         raise ValueError(f"{path} does not have the weights of the model: " + "; ".join(wrong[fewest].values()))
     fits = [groups for groups, differences in zip(found, wrong, strict=True) if not differences]
     places = [{id(w): f"{name}/{i}" for name, own, _ in groups for i, w in enumerate(own)} for groups in fits]
-    shapes = {id(w): tuple(w.shape.as_list()) for _, own, _ in fits[0] for w in own}
-    shaped = [i for i, ways in enumerate(places) if all(file[way].shape == shapes.get(w) for w, way in ways.items())]
+    shapes = {id(w): w.shape for _, own, _ in fits[0] for w in own}
+
+    def fitting(ways: dict[int, str]) -> bool:
+        return all(shapes[w].is_compatible_with(file[way].shape) for w, way in ways.items() if way in file)
+
+    shaped = [i for i, ways in enumerate(places) if fitting(ways)]
     if not named and any(places[i] != places[shaped[0]] for i in shaped):
         raise ValueError(
             f"{path} does not say which program wrote it, and the layers in dicts are in another order in Keras 3's "
@@ -307,12 +311,17 @@ def _differences(file: Any, groups: _Groups) -> dict[str, str]:
     """Return what a file lacks, or has besides, of these groups, by their names."""
     found = {}
     for name, own, layer in groups:
-        count = len(file[name]) if name in file else 0
+        count = _count(file, name)
         late = layer._is_metric or getattr(layer, "stateful", False)  # Keras 3 has states among the weights
-        if count != len(own) and (own or not late):
+        if count != len(own) and (own or not late) and (count or not layer._IN_CONFIG):
             lacks = f", it lacks {name}/{count}" if count < len(own) else ""
             found[name] = f"Layer '{layer.name}' expected {len(own)} variables, but received {count}{lacks}"
     return found
+
+
+def _count(file: Any, name: str) -> int:
+    """How many weights a group of a file has; what has a name there, as the weights of words, is not among them."""
+    return sum(each.isdigit() for each in file[name]) if name in file else 0
 
 
 def _groups(layer: Any, path: str, seen: set[int], layout: _Layout) -> Iterator[tuple[str, list[Any], Layer]]:
@@ -400,6 +409,8 @@ def h5_content(model: Any, more: tuple[str, list[Any]] = ("", [])) -> memoryview
             for index, weight in enumerate(weights):
                 file.create_dataset(f"{group}/{index}", data=weight.numpy())
         for group, _, layer in groups:
+            for name, value in layer._named_values().items():
+                file.create_dataset(f"{group}/{name}", data=value)
             for name, there in layer._KERAS_3_NAMES.items():
                 if (place := group.removesuffix("vars") + there) in file:
                     file[group.removesuffix("vars") + name] = h5py.SoftLink(place)  # where Keras 2 looks
@@ -423,7 +434,8 @@ def read_h5(
             raise ValueError(f"{path} has layers by their places: by_name=True is for Keras 2's .h5.")
         else:
             for name, own, _ in _groups_in(path, file, model, skip):
-                found.append([(f"{name}/{i}", np.asarray(file[f"{name}/{i}"]), one) for i, one in enumerate(own)])
+                there = own[: _count(file, name)]
+                found.append([(f"{name}/{i}", np.asarray(file[f"{name}/{i}"]), one) for i, one in enumerate(there)])
             if more[1][0] and more[0] in file:
                 values = [np.asarray(file[f"{more[0]}/{i}"]) for i in range(len(file[more[0]]))]
     kept: list[tuple[str, Any, Any]] = []

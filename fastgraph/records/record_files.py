@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Self
 
 from fastgraph import errors
@@ -136,7 +137,8 @@ class TFRecordWriter:
 
     def __del__(self) -> None:
         if getattr(self, "_file", None) is not None:
-            self.close()
+            with suppress(errors.OpError):  # which nobody could catch; `flush` and `close` raise it
+                self.close()
 
 
 def framed(content: bytes) -> bytes:
@@ -150,7 +152,10 @@ def checked(part: bytes) -> bytes:
 
 
 class Bytes:
-    """The bytes of a file, or of what is compressed in it, from the beginning to the end."""
+    """The bytes of a file, or of what is compressed in it, from the beginning to the end.
+
+    Files of GZIP may follow each other; of ZLIB's the first is all, as TensorFlow has it.
+    """
 
     def __init__(self, path: AnyPath, compression: str, block: int) -> None:
         self.path, self.block = path, max(block, 1 << 12)
@@ -161,16 +166,25 @@ class Bytes:
         self._window = _WINDOWS.get(compression)
         self._inflater: Any = None
         self._begun = b""  # compressed bytes that are not inflated yet
+        self._error: errors.DataLossError | None = None  # what is wrong with all that follows
 
     def read(self, size: int) -> bytes:
         """Return the next bytes, `size` at most and fewer only if there are no more for now; b"" at the end."""
-        with as_op_errors(self.path):
-            return self._file.read(min(size, _PART)) if self._window is None else self._inflated(min(size, _PART))
+        if self._error is not None:
+            raise self._error
+        try:
+            with as_op_errors(self.path):
+                return self._file.read(min(size, _PART)) if self._window is None else self._inflated(min(size, _PART))
+        except errors.DataLossError as error:
+            self._error = error
+            raise
 
     def _inflated(self, size: int) -> bytes:
         while True:
             if self._inflater is None or self._inflater.eof:
                 if self._inflater is not None:
+                    if self._window == _WINDOWS["ZLIB"]:
+                        return b""
                     self._begun = self._inflater.unused_data
                 self._begun = self._begun or self._file.read(self.block)
                 if not self._begun:
@@ -201,8 +215,7 @@ def blocks_of_records(path: AnyPath, compression: str = "", block: int = 1 << 18
     try:
         while True:
             wanted = max(need, 12, block)
-            held = _filled(source, held, wanted)
-            ended = len(held) < wanted
+            held, ended = _filled(source, held, wanted)
             if not held:
                 return
             found, at, need = records(held, 0, len(held))
@@ -226,13 +239,24 @@ def _corrupted(at: int) -> str:
     return f"corrupted record at {at}" + ("" if at else " (Is this even a TFRecord file?)")
 
 
-def _filled(source: Bytes, held: bytes, size: int) -> bytes:
-    """Bytes and those that follow them, at least `size` in all unless the file has fewer."""
+def _filled(source: Bytes, held: bytes, size: int) -> tuple[bytes, bool]:
+    """Bytes and those that follow them, `size` in all, or as many as there are before the end or damage; is it the end?
+
+    Damage is an error once there is nothing before it.
+    """
     parts, have = [held], len(held)
-    while have < size and (part := source.read(size - have)):
+    while have < size:
+        try:
+            part = source.read(size - have)
+        except errors.DataLossError:
+            if len(parts) == 1:
+                raise
+            return b"".join(parts), False
+        if not part:
+            return b"".join(parts), True
         parts.append(part)
         have += len(part)
-    return b"".join(parts)
+    return b"".join(parts), False
 
 
 def tf_record_iterator(path: AnyPath, options: TFRecordOptions | str | None = None) -> Iterator[bytes]:

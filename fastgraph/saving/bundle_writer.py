@@ -21,6 +21,7 @@ from fastgraph.graphdef.message_types import KINDS
 from fastgraph.graphdef.messages import Message
 from fastgraph.graphdef.node_bytes import varint
 from fastgraph.graphdef.wire_format import parsed, serialized
+from fastgraph.saving.folder_lock import left_behind, locked_folder, try_lock
 from fastgraph.saving.sstable import entries_of, table
 from fastgraph.saving.tensor_bundle import (
     BEHIND,
@@ -31,6 +32,7 @@ from fastgraph.saving.tensor_bundle import (
     bundle_files,
     shard_name,
     slice_key,
+    unfinished_files,
     words,
 )
 
@@ -50,10 +52,10 @@ class BundleWriter:
         self.prefix = os.fspath(prefix)
         self._entries: dict[bytes, Message | PlainEntry] = {}
         self._mark = f".tempstate{secrets.randbits(64)}"
-        self._n_shards = _free_number(self.prefix, n_shards)
+        self._asked = self._n_shards = n_shards
         self._aligned = n_shards == 1  # of several, a limit of a shard's size counts its tensors alone
-        self._shards: list[str] = []
-        self._file = -1
+        self._shards: list[str] = []  # as they are called while they are written
+        self._file = self._index = -1
         self._temporary_index = f"{self.prefix}.index{self._mark}"
         folder = os.path.dirname(self.prefix)
         try:
@@ -62,17 +64,27 @@ class BundleWriter:
                     os.makedirs(folder, exist_ok=True)
         except AlreadyExistsError:
             raise FailedPreconditionError(None, None, f"{folder} is not a directory") from None
-        self._open()
+        try:
+            with locked_folder(self.prefix):
+                self._index = self._made(self._temporary_index)
+                try_lock(self._index)
+            self._open()
+        except BaseException:
+            self.discard()
+            raise
+
+    def _made(self, path: str) -> int:
+        with raising_for(path):
+            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
 
     def _open(self) -> None:
         self._size = self._begun = 0  # bytes of the file, and those that the disk was asked to take
-        self._shards.append(shard_name(self.prefix, len(self._shards), self._n_shards))
-        with raising_for(self._temporary):
-            self._file = os.open(self._temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
+        self._shards.append(shard_name(self.prefix, len(self._shards), self._asked) + self._mark)
+        self._file = self._made(self._temporary)
 
     @property
     def _temporary(self) -> str:
-        return self._shards[-1] + self._mark
+        return self._shards[-1]
 
     def _close(self) -> None:
         with raising_for(self._temporary):
@@ -150,17 +162,21 @@ class BundleWriter:
 
     def prepare(self) -> None:
         """Put all of the bundle on the disk, under names that nobody asks for."""
-        header = KINDS["BundleHeader"](num_shards=self._n_shards, version=KINDS["VersionDef"](producer=1))
-        entries = [(b"", serialized(header)), *sorted(self._serialized())]
         try:
             self._close()
-            with raising_for(self._temporary_index), open(self._temporary_index, "wb") as file:
-                file.write(table(entries))
-                file.flush()
-                os.fsync(file.fileno())
+            self._write_index()
         except BaseException:
             self.discard()
             raise
+
+    def _write_index(self) -> None:
+        header = KINDS["BundleHeader"](num_shards=self._n_shards, version=KINDS["VersionDef"](producer=1))
+        content = memoryview(table([(b"", serialized(header)), *sorted(self._serialized())]))
+        with raising_for(self._temporary_index):
+            os.ftruncate(self._index, os.lseek(self._index, 0, os.SEEK_SET))
+            while content:
+                content = content[os.write(self._index, content) :]
+            os.fsync(self._index)
 
     def finish(self, then: Callable[[], None] | None = None) -> None:
         """Make the bundle be there, on the disk, at once and whole. `then` is called as soon as it is there.
@@ -170,30 +186,43 @@ class BundleWriter:
         if self._file >= 0:
             self.prepare()
         index = self.prefix + ".index"
-        replaces, there = os.path.exists(index), False
-        try:
-            with raising_for(self.prefix):
-                for shard in self._shards:
-                    os.replace(shard + self._mark, shard)
-                sync_folder(self.prefix)
-                os.replace(self._temporary_index, index)
-                there = True
-                if then is not None:
-                    then()
-                sync_folder(self.prefix)
-        except BaseException:
-            self.discard()
-            if not (there and replaces):
-                _remove([*([index] if there else []), *self._shards])
-            raise
-        _sweep(self.prefix, keep=self._shards)
+        with locked_folder(self.prefix):
+            replaces, there, shards = os.path.exists(index), False, []
+            try:
+                number = _free_number(self.prefix, self._asked)
+                if number != self._n_shards:
+                    self._n_shards = number
+                    self._write_index()
+                shards = [shard_name(self.prefix, i, number) for i in range(len(self._shards))]
+                with raising_for(self.prefix):
+                    for temporary, shard in zip(self._shards, shards, strict=True):
+                        os.replace(temporary, shard)
+                    sync_folder(self.prefix)
+                    os.replace(self._temporary_index, index)
+                    there = True
+                    if then is not None:
+                        then()
+                    sync_folder(self.prefix)
+            except BaseException:
+                self.discard()
+                if not (there and replaces):
+                    _remove([*([index] if there else []), *shards])
+                raise
+            self._close_index()
+            _sweep(self.prefix, keep=[index, *shards])
 
     def discard(self) -> None:
         """Leave nothing behind."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-        _remove([*[shard + self._mark for shard in self._shards], self._temporary_index])
+        _remove([*self._shards, self._temporary_index])
+        self._close_index()
+
+    def _close_index(self) -> None:
+        if self._index >= 0:
+            os.close(self._index)
+            self._index = -1
 
     def __enter__(self) -> Self:
         return self
@@ -223,9 +252,26 @@ def _free_number(prefix: str, n: int) -> int:
         return n
 
 
+def remove_bundle(prefix: str) -> None:
+    """Remove a bundle: the index first, so that what is left at any moment is a bundle or none."""
+    with locked_folder(prefix):
+        _sweep(prefix, keep=[])
+
+
+def sweep_numbered(prefix: str) -> None:
+    """Remove what writers of bundles named `prefix`-number left that are no more."""
+    with locked_folder(prefix):
+        _sweep_unfinished(unfinished_files(prefix, numbered=True))
+
+
 def _sweep(prefix: str, keep: list[str]) -> None:
     """Remove what an older bundle of this prefix, or writing that did not finish, left."""
-    _remove([path for path in bundle_files(prefix) if path not in (*keep, prefix + ".index")])
+    _remove([path for path in bundle_files(prefix) if path not in keep])
+    _sweep_unfinished(unfinished_files(prefix))
+
+
+def _sweep_unfinished(files: Iterable[tuple[str, str]]) -> None:
+    _remove([path for path, owner in files if left_behind(path, owner)])
 
 
 def _remove(paths: Sequence[str]) -> None:

@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from fastgraph.core import replicas
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.base.read_only import ReadOnly
+from fastgraph.saving.bundle_writer import remove_bundle, sweep_numbered
 from fastgraph.saving.checkpoint import Checkpoint, CheckpointOptions, with_callback
 from fastgraph.saving.checkpoint_state import checkpoint_exists, get_checkpoint_state, update_checkpoint_state
-from fastgraph.saving.tensor_bundle import bundle_files
 
 
 class CheckpointManager:
@@ -125,16 +124,18 @@ class CheckpointManager:
         while self._gone:
             left, _ = self._gone.popitem()
             if replicas.writes(left):
-                _remove(left)
+                remove_bundle(left)
         while self._max_to_keep and len(self._kept) > self._max_to_keep:
             oldest = next(iter(self._kept))
             when = self._kept.pop(oldest)
             if self._hours and when - self._hours * 3600.0 >= self._preserved:
                 self._preserved = when
             elif replicas.writes(oldest):
-                _remove(oldest)
+                remove_bundle(oldest)
         if len(self._kept) < known:
             self._record()
+        if replicas.writes(self._prefix):
+            sweep_numbered(self._prefix)
 
     def _record(self) -> None:
         """Name what there is; also what is to go, for a process that ends before all of its files are gone."""
@@ -163,10 +164,3 @@ class CheckpointManager:
     def sync(self) -> None:
         """Wait for what is being written."""
         self._checkpoint.sync()
-
-
-def _remove(prefix: str) -> None:
-    """Remove a checkpoint: the index first, so that what is left at any moment is a checkpoint or none."""
-    for path in bundle_files(prefix):
-        with suppress(OSError):
-            os.unlink(path)

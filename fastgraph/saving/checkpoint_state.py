@@ -21,6 +21,7 @@ from fastgraph.core.base.logger import get_logger
 from fastgraph.errors import OpError
 from fastgraph.graphdef.message_types import KINDS
 from fastgraph.saving.bundle_writer import sync_folder
+from fastgraph.saving.folder_lock import left_behind, locked_folder
 
 _NAME = "checkpoint"
 _LINE = re.compile(r'\s*(\w+)\s*:\s*(?:"((?:[^"\\]|\\.)*)"|([-+.\w]+))\s*')
@@ -81,22 +82,23 @@ def _relative(path: str, folder: str) -> str:
 def write_whole(path: str, content: bytes) -> None:
     """Write a file beside its place, let it be on the disk, and put it there. Raises TensorFlow's errors."""
     temporary = f"{path}.tmp{secrets.token_hex(8)}"
-    try:
-        with raising_for(path), open(temporary, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        with raising_for(path):
-            os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-    sync_folder(path)
-    for left in glob.glob(glob.escape(path) + ".tmp" + "[0-9a-f]" * 16):  # by writing that did not finish
-        with suppress(OSError):
-            if time.time() - os.stat(left).st_mtime > 60:
-                os.unlink(left)
+    with locked_folder(path) as alone:
+        try:
+            with raising_for(path), open(temporary, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            with raising_for(path):
+                os.replace(temporary, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+        sync_folder(path)
+        for left in glob.glob(glob.escape(path) + ".tmp" + "[0-9a-f]" * 16):  # by writing that did not finish
+            if alone or left_behind(left, left):
+                with suppress(OSError):
+                    os.unlink(left)
 
 
 def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None) -> Any:

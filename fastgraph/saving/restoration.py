@@ -147,8 +147,10 @@ class Restoration:
         """Read and check the values of objects, then set them."""
         reading = Reading(self.reader)
         steps: list[Callable[[], Any]] = []
+        begun: set[int] = set()  # an object in two places has the value of the first
         for position, value in work:
-            if getattr(value, _UPDATED, -1) < self.number:
+            if getattr(value, _UPDATED, -1) < self.number and id(value) not in begun:
+                begun.add(id(value))
                 steps += self._steps(position, value, reading)
         reading.run()
         with acting(None):  # the values of a Variable made on a replica are those of all its copies

@@ -46,9 +46,22 @@ def shard_name(prefix: str, number: int, n_shards: int) -> str:
 
 
 def bundle_files(prefix: str) -> list[str]:
-    """Return the paths of a bundle's files and of what unfinished writing left of them, the index first."""
-    named = glob.glob(glob.escape(prefix) + ".index*") + glob.glob(glob.escape(prefix) + ".data-*")
-    mine = re.compile(re.escape(prefix) + r"\.(index|data-\d{5,}-of-\d{5,})(\.tempstate\d+)?")
+    """Return the paths of a bundle's files, the index first."""
+    return _files(prefix, "", "")
+
+
+def unfinished_files(prefix: str, numbered: bool = False) -> list[tuple[str, str]]:
+    """Return the files of bundles that are being written, or never were to the end, those that are locked last.
+
+    Each with the one that its writer has locked. `numbered`: those of all bundles named `prefix`-number.
+    """
+    found = _files(prefix, r"-\d+" if numbered else "", r"\.tempstate\d+")[::-1]
+    return [(path, re.sub(r"\.(index|data-\d+-of-\d+)(\.tempstate\d+)$", r".index\2", path)) for path in found]
+
+
+def _files(prefix: str, number: str, mark: str) -> list[str]:
+    named = [path for kind in ("index", "data-") for path in glob.glob(f"{glob.escape(prefix)}*.{kind}*")]
+    mine = re.compile(rf"{re.escape(prefix)}{number}\.(index|data-\d{{5,}}-of-\d{{5,}}){mark}")
     return sorted([path for path in named if mine.fullmatch(path)], key=lambda path: (".data-" in path, path))
 
 

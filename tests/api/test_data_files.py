@@ -150,6 +150,20 @@ def test_a_lost_shard_is_an_error(tmp_path):
         _listed(Dataset.load(str(tmp_path / "saved")))
 
 
+def test_damaged_metadata_are_loss_of_data(tmp_path):
+    snapshot = Dataset.range(4).snapshot(str(tmp_path / "snapshot"))
+    Dataset.range(4).save(str(tmp_path / "saved"))
+    assert len(_listed(snapshot)) == 4
+    (spec,) = (tmp_path / "saved").glob("*/dataset_spec.pb")
+    for path in [*tmp_path.rglob("snapshot.metadata"), spec]:
+        whole = path.read_bytes()
+        for content in (whole[:-1], b"\xff" * 9 + whole):
+            path.write_bytes(content)
+            with pytest.raises(errors.DataLossError, match=path.name):
+                _listed(Dataset.load(str(tmp_path / "saved")) if "saved" in str(path) else snapshot)
+        path.write_bytes(whole)
+
+
 def test_damage_that_gzip_finds_is_loss_of_data(tmp_path):
     dataset = Dataset.range(400).snapshot(str(tmp_path / "packed"), compression="GZIP")
     assert len(_listed(dataset)) == 400

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import sys
 import tracemalloc
 import zlib
 from pathlib import Path
@@ -106,6 +108,36 @@ def test_damaged_files(tmp_path: Path, rng: np.random.Generator) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert refused > 600 and peak < 4e6
+
+
+@pytest.mark.parametrize("n", [3, 3000])
+def test_what_follows_a_compressed_file_takes_no_record_before_it(tmp_path: Path, n: int) -> None:
+    """As TensorFlow reads it: another file of GZIP is read on, and behind one of ZLIB's nothing is."""
+    records = [b"%d" % i * 100 for i in range(n)]
+    for kind, more, twice in (("GZIP", errors.DataLossError, records + records), ("ZLIB", None, records)):
+        path = tmp_path / kind
+        content = Path(write(path, records, kind)).read_bytes()
+        for begin, end, expected, error in (
+            (content, b"garbage!!", records, more), (content, b"\0" * 30, records, more),
+            (content, content, twice, None), (content, content + b"\0" * 30, twice, more),
+        ):  # fmt: skip
+            path.write_bytes(begin + end)
+            found = []
+            with pytest.raises(error, match="incorrect header check") if error else contextlib.nullcontext():
+                found.extend(record.numpy() for record in tf.data.TFRecordDataset(path, kind))
+            assert found == expected, (kind, end)
+
+
+def test_a_writer_that_goes_raises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", raised.append)
+    for kind in ("", "GZIP"):
+        writer = tf.io.TFRecordWriter("/dev/full", kind)
+        writer.write(b"x")
+        with pytest.raises(errors.ResourceExhaustedError, match="/dev/full; No space left"):
+            writer.flush()
+        del writer
+    assert not raised
 
 
 def test_a_length_with_its_checksum_is_no_reason_to_allocate(tmp_path: Path) -> None:

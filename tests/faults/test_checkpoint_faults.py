@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,9 @@ import pytest
 import fastgraph as tf
 from fastgraph.graphdef.message_types import KINDS
 from fastgraph.graphdef.wire_format import parsed, serialized
+from fastgraph.saving.bundle_writer import BundleWriter
 from fastgraph.saving.sstable import entries_of, table
+from fastgraph.saving.tensor_bundle import BundleReader
 from tests.fuzz import checkpoints
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +35,79 @@ def test_killed_saves_leave_the_last_complete_checkpoint(tmp_path: Path) -> None
         env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=100, check=False,
     )  # fmt: skip
     assert (done.stdout, done.returncode) == ("30 killed, nothing lost\n", 0), done.stdout + done.stderr
+
+
+def test_threads_that_write_one_bundle_take_turns(tmp_path: Path) -> None:
+    def work(number: int) -> None:
+        checkpoint = tf.train.Checkpoint(v=tf.Variable(tf.fill([3000], float(number))))
+        for _ in range(15):
+            checkpoint.write(tmp_path / "c")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(1, 5)))
+    v = tf.Variable(tf.zeros([3000]))
+    tf.train.Checkpoint(v=v).read(tmp_path / "c").assert_consumed()
+    assert len({*v.numpy().tolist()}) == 1 and v.numpy()[0] > 0
+    assert len(os.listdir(tmp_path)) == 2
+
+
+def test_of_two_that_write_one_bundle_the_last_to_finish_is_there(tmp_path: Path) -> None:
+    path = str(tmp_path / "b")
+    for of_an_older_one in range(2):
+        with BundleWriter(path) as first, BundleWriter(path) as second:
+            first.add("a", np.full(5, 1))
+            second.add("a", np.full(5, 2))
+            first.prepare()
+            second.prepare()
+            first.finish()
+            assert BundleReader(path).read("a").tolist() == [1] * 5, of_an_older_one
+            second.finish()
+        assert BundleReader(path).read("a").tolist() == [2] * 5
+        assert len(os.listdir(tmp_path)) == 2
+
+
+def test_what_killed_writers_left_goes_and_what_is_being_written_stays(tmp_path: Path) -> None:
+    def killed(name: str) -> None:
+        child = os.fork()
+        if child == 0:
+            BundleWriter(str(tmp_path / name)).add("a", np.zeros(5))
+            os.kill(os.getpid(), signal.SIGKILL)
+        os.waitpid(child, 0)
+
+    killed("c-7")
+    killed("other")
+    assert len(os.listdir(tmp_path)) == 4
+    manager = tf.train.CheckpointManager(tf.train.Checkpoint(v=tf.Variable(1.0)), tmp_path, 2, checkpoint_name="c")
+    with BundleWriter(str(tmp_path / "c-8")) as living:
+        living.add("a", np.ones(5))
+        manager.save()
+        names = " ".join(os.listdir(tmp_path))
+        assert "c-7." not in names and names.count("c-8.") == 2 and names.count("other.") == 2
+        living.finish()
+    tf.train.Checkpoint().write(tmp_path / "other")
+    written = [f"{name}{end}" for name in ("c-1", "c-8", "other") for end in (".data-00000-of-00001", ".index")]
+    assert sorted(os.listdir(tmp_path)) == [*written[:4], "checkpoint", *written[4:]]
+
+
+def test_a_handler_that_saves_amid_a_save_waits_for_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint, other = [tf.train.Checkpoint(v=tf.Variable(value)) for value in (1.0, 2.0)]
+    replace = os.replace
+
+    def signalled(*paths: str) -> None:
+        os.kill(os.getpid(), signal.SIGUSR1)
+        replace(*paths)
+
+    def save(*_: object) -> None:
+        monkeypatch.setattr(os, "replace", replace)
+        other.write(tmp_path / "c")
+
+    before = signal.signal(signal.SIGUSR1, save)
+    try:
+        monkeypatch.setattr(os, "replace", signalled)
+        checkpoint.write(tmp_path / "c")
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert tf.train.load_variable(str(tmp_path / "c"), KEY) == 2.0
 
 
 def saved(folder: Path, n: int = 3000) -> tuple[str, Any, Any]:

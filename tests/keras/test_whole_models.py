@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import tarfile
 import zipfile
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fastgraph import data, keras
+from fastgraph import constant, data, keras
 from tests.keras import whole_models
 
 h5py = pytest.importorskip("h5py")
@@ -151,7 +152,7 @@ def test_the_product_of_nadams_momentums_is_in_files(tmp_path: Path) -> None:
     model.save(tmp_path / "m.keras")
     other = keras.models.load_model(tmp_path / "m.keras")
     for each in (model, other):
-        each.fit(x, x[:, :2], epochs=2, verbose=0)
+        each.fit(x, x[:, :2], epochs=2, verbose=0, shuffle=False)
     np.testing.assert_array_equal(other.get_weights()[0], model.get_weights()[0])
 
 
@@ -165,8 +166,14 @@ def test_layers_that_a_model_shares_with_one_inside_are_one_when_loaded(tmp_path
     inputs = [np.arange(8, dtype=np.float32).reshape(2, 4) / 8, np.array([[1, 2, 3], [4, 5, 6]])]
     model.save(tmp_path / "m.keras")
     model.save(tmp_path / "folder")
-    for path in (tmp_path / "m.keras", tmp_path / "folder"):
-        found = keras.models.load_model(path)
+    model.save(tmp_path / "m.h5")
+    described = [keras.models.clone_model(model), keras.models.model_from_json(model.to_json())]
+    for one in described:
+        one.set_weights(model.get_weights())
+    for found in [
+        *map(keras.models.load_model, (tmp_path / "m.keras", tmp_path / "folder", tmp_path / "m.h5")),
+        *described,
+    ]:
         np.testing.assert_array_equal(found(inputs), model(inputs))
         assert found.get_layer("shared") is found.get_layer("inner").get_layer("shared")
         assert found.get_layer("words") is found.get_layer("chain").layers[0] and len(found.weights) == 7
@@ -190,6 +197,50 @@ def test_boundaries_and_weights_of_words_are_kept(tmp_path: Path) -> None:
     given = kind(vocabulary=["[UNK]", "a", "b"], idf_weights=[9.0, 1.0, 2.0], output_mode="tf_idf")
     rows = kind.from_config(given.get_config())(np.array([["z", "b"]]))
     assert rows.numpy().tolist() == [[9.0, 0.0, 2.0]]
+
+
+@pytest.mark.parametrize("kind", ["tf_keras", "keras"])
+def test_what_layers_of_keras_have_learnt_is_read(kind: str, written: Path) -> None:
+    path = written / f"words-{kind}.keras"
+    found = whole_models.told(keras.models.load_model(path), constant)
+    for layer, (own, wanted) in enumerate(zip(found, json.loads(Path(f"{path}.json").read_text()), strict=True)):
+        np.testing.assert_allclose(own, wanted, rtol=1e-5, err_msg=str(layer))
+
+
+def test_weights_of_words_are_where_keras_looks_for_them(tmp_path: Path) -> None:
+    model = whole_models.words(keras)
+    model.save(tmp_path / "m.keras")
+    told = whole_models.told(model, constant)
+    assert whole_models.told(keras.models.load_model(tmp_path / "m.keras"), constant) == told
+    with zipfile.ZipFile(tmp_path / "m.keras") as file:
+        weights = h5py.File(io.BytesIO(file.read("model.weights.h5")))
+        assert len(weights["layers/text_vectorization/vars/idf_weights"]) == 6
+        assert len(weights["layers/text_vectorization/_lookup_layer/vars/idf_weights"]) == 6
+        layers = json.loads(file.read("config.json"))["config"]["layers"]
+    assert {row["config"]["dtype"] for row in layers if row["class_name"] == "IntegerLookup"} == {"int64", "float32"}
+
+
+@pytest.mark.parametrize("name", ["w", "w.npz", "w.weights.h5", "w.h5"])
+def test_weights_in_files_keep_ranges(name: str, tmp_path: Path) -> None:
+    def made(learning: bool) -> Any:
+        layers = [keras.layers.Normalization(), keras.layers.Discretization(num_bins=4)]
+        for layer in layers:
+            if learning:
+                layer.adapt(np.arange(40, dtype=np.float32).reshape(-1, 2))
+        inputs = keras.Input((2,))
+        return keras.Model(inputs, [layer(inputs) for layer in layers])
+
+    model, other = made(True), made(False)
+    model.save_weights(tmp_path / name)
+    other.load_weights(tmp_path / name)
+    for found, wanted in zip(other(X[:, :2] * 40), model(X[:, :2] * 40), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    model.save(tmp_path / "m.h5")
+    with h5py.File(tmp_path / "m.h5") as file:  # Keras 2 takes ranges or their number, not both
+        rows = json.loads(file.attrs["model_config"])["config"]["layers"]
+    (own,) = (row["config"] for row in rows if row["class_name"] == "Discretization")
+    assert own["num_bins"] is None and own["bin_boundaries"] == model.layers[-1].bin_boundaries
+    assert keras.models.load_model(tmp_path / "m.h5").layers[-1].bin_boundaries == own["bin_boundaries"]
 
 
 @keras.utils.register_keras_serializable("tests")

@@ -3,7 +3,9 @@
     python -m tests.keras.whole_models write FOLDER MODULE SUFFIX    MODULE: tf_keras, keras, fastgraph.keras
     python -m tests.keras.whole_models read FOLDER MODULE SUFFIX     what differs of all models in FOLDER, of any maker
 
-`whole_models.tar.xz` has FOLDER/NAME-MODULE.SUFFIX, and .json beside each, of tf_keras (.h5) and keras (.h5, .keras).
+    python -m tests.keras.whole_models words FOLDER MODULE .keras    a model of layers that have learnt words, and what it gives
+
+`whole_models.tar.xz` has FOLDER/NAME-MODULE.SUFFIX, and .json beside each, of tf_keras (.h5) and keras (.h5, .keras); of words .keras of both.
 """
 
 from __future__ import annotations
@@ -109,10 +111,43 @@ def differences(path: Path, keras: Any, **options: Any) -> list[str]:
     return [part for part in found if not np.allclose(found[part], wanted[part], rtol=1e-3, atol=1e-5)]
 
 
+TEXTS, WORDS = [["a b a"], ["b c"], ["a d d d"], ["zz b"]], [["a", "b"], ["a", "q"], ["c", "c"], ["c", "b"]]
+NUMBERS, VALUES = [[3, 5], [3, 9], [9, 7], [9, 5]], [[1.0], [30.0], [80.0], [4.0]]
+
+
+def words(k: Any) -> Any:
+    """Return a model of layers that have learnt words, numbers and ranges, each in another kind of rows."""
+    inputs = [k.Input((1,), dtype="string"), k.Input((2,), dtype="string"), k.Input((2,), dtype="int64"), k.Input((1,))]
+    learning = [
+        (0, TEXTS, k.layers.TextVectorization(output_mode="tf_idf")), (0, TEXTS, k.layers.TextVectorization()),
+        (1, WORDS[:3], k.layers.StringLookup(output_mode="multi_hot")), (1, WORDS[:3], k.layers.StringLookup()),
+        (2, NUMBERS[:2], k.layers.IntegerLookup(output_mode="count")), (2, NUMBERS[:2], k.layers.IntegerLookup()),
+        (3, VALUES, k.layers.Discretization(num_bins=3)), (3, VALUES, k.layers.Normalization()),
+    ]  # fmt: skip
+    outputs = []
+    for place, learnt, layer in learning:
+        layer.adapt(np.array(learnt, object if place < 2 else None))
+        outputs.append(layer(inputs[place]))
+    return k.Model(inputs, outputs)
+
+
+def told(model: Any, constant: Callable[[Any], Any]) -> list[list[float]]:
+    """Return what a model of `words` gives."""
+    given = [constant(TEXTS), constant(WORDS), constant(np.array(NUMBERS)), constant(np.array(VALUES, np.float32))]
+    return [np.ravel(rows).astype(float).tolist() for rows in model(given)]
+
+
 def main() -> None:
     """Run what the arguments say."""
     do, folder, module, suffix = sys.argv[1:]
     keras = importlib.import_module(module)
+    if do == "words":
+        from tensorflow import constant
+
+        model = words(keras)
+        model.save(Path(folder, f"words-{module}{suffix}"))
+        Path(folder, f"words-{module}{suffix}.json").write_text(json.dumps(told(model, constant)))
+        return
     if do == "write":
         for name in MODELS:
             write(name, keras, Path(folder, f"{name}-{module}{suffix}"))

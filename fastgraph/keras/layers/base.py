@@ -137,6 +137,7 @@ class Layer(_OfUsers, Module):
     ) | {"_given_specs", "_more_specs", "_steps", "_taken"}
     #: The names of attributes under which Keras 3 has what is in them, where those are others.
     _KERAS_3_NAMES: Mapping[str, str] = MappingProxyType({})
+    _IN_CONFIG = False  # whether a file may have no weights of it, for its config says what they would
     _name: str
     _is_metric = False
     _any_masks = False  # whether there is a layer that makes masks: before that nobody looks for any
@@ -361,6 +362,7 @@ class Layer(_OfUsers, Module):
         dims = tuple(TensorShape(() if shape is None else shape).as_list())
         variable: Variable = Variable(
             lambda: initializer(dims, dtype=wanted),
+            shape=dims if None in dims else None,
             trainable=True if trainable is None else trainable,
             name=name or "Variable",
             dtype=wanted,
@@ -497,6 +499,10 @@ class Layer(_OfUsers, Module):
                 )
         for weight, value in zip(own, values, strict=True):
             weight.assign(value)
+
+    def _named_values(self) -> dict[str, Any]:
+        """Return what Keras's files have of the layer by names, beside its weights."""
+        return {}
 
     def count_params(self) -> int:
         """Return the number of elements of all weights. Raises ValueError for a layer that is not built."""

@@ -19,11 +19,10 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import as_dtype, string
 from fastgraph.core.base.missing_methods import without
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
-from fastgraph.core.tensor import EagerTensor, Tensor
+from fastgraph.core.tensor import EagerTensor, Tensor, init_scope
 from fastgraph.errors import NotBuiltError
-from fastgraph.keras import backend
 from fastgraph.keras.layers.base import Layer
-from fastgraph.keras.layers.preprocessing import ROWS, StringLookup, batches, encoded, of_values
+from fastgraph.keras.layers.preprocessing import ROWS, StringLookup, batches, dtype_of_mode, encoded, of_values
 from fastgraph.ops.comparison import equal, logical_and
 from fastgraph.ops.elementwise import maximum, zeros_like
 from fastgraph.ops.gathering import where
@@ -42,10 +41,7 @@ class _Encoding(Layer):
 
     def __init__(self, given: dict[str, Any], known: Sequence[str] = ("int", *ROWS[:3])) -> None:
         mode, kwargs = given["output_mode"], given.pop("kwargs")
-        dtype = kwargs.pop("dtype", None)
-        if dtype is None or (mode == "int" and not as_dtype(dtype).is_integer):
-            dtype = "int64" if mode == "int" else backend.floatx()
-        super().__init__(dtype=dtype, autocast=False, **kwargs)
+        super().__init__(dtype=dtype_of_mode(kwargs.pop("dtype", None), mode), autocast=False, **kwargs)
         if mode not in known:
             raise ValueError(
                 f"The `output_mode` argument received an invalid value {mode!r}. Allowed for {type(self).__name__}: "
@@ -100,18 +96,43 @@ class Discretization(_Encoding):
     `epsilon`. output_mode: "int", "one_hot", "multi_hot" or "count". Source: tf.keras.layers.Discretization.
     """
 
+    _IN_CONFIG = True
+
     def __init__(
         self, bin_boundaries: Sequence[float] | None = None, num_bins: int | None = None, epsilon: float = 0.01,
         output_mode: str = "int", sparse: bool = False, **kwargs: Any,
     ) -> None:  # fmt: skip
-        super().__init__(locals())
+        super().__init__({name: value for name, value in locals().items() if name != "bin_boundaries"})
         if num_bins is not None and bin_boundaries is not None:
             raise ValueError(
                 f"Both `num_bins` and `bin_boundaries` should not be set. You passed `num_bins={num_bins}` and "
                 f"`bin_boundaries={bin_boundaries}`"
             )
-        self.bin_boundaries = [] if bin_boundaries is None else np.asarray(bin_boundaries).tolist()
+        self._bounds: list[float] = [] if bin_boundaries is None else np.asarray(bin_boundaries).tolist()
         self._is_given = bin_boundaries is not None
+        self.summary: Any = None
+        self._summed = np.zeros((2, 0), np.float32)  # the summary that the boundaries are of
+
+    def build(self, input_shape: Any) -> None:
+        """Make the summary of what was seen, f[2, n], of which the boundaries are, unless those are given."""
+        if not self._is_given:
+            if self._bounds:  # those of a config, and as many values in each range
+                self._summed = np.array([[*self._bounds, self._bounds[-1]], [1] * (len(self._bounds) + 1)], np.float32)
+            self.summary = self.add_weight(
+                "summary", (2, None), "float32", lambda *_, **__: convert_to_tensor(self._summed), trainable=False
+            )
+        super().build(input_shape)
+
+    @property
+    def bin_boundaries(self) -> list[float]:
+        """The boundaries: given, learnt, or those of a summary that was read."""
+        if self.summary is not None:
+            with init_scope():
+                summary = self.summary.numpy()
+            if summary.size and not np.array_equal(summary, self._summed):
+                self._summed = summary
+                self._bounds = _compressed(summary, 1.0 / self.num_bins)[0, :-1].tolist()
+        return self._bounds
 
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
         """Learn the boundaries of data, an array or a Dataset."""
@@ -123,6 +144,8 @@ class Discretization(_Encoding):
         summary = np.zeros((2, 0), np.float32)
         for batch in batches(data, steps):
             rows = np.atleast_1d(np.asarray(batch, np.float32))
+            if not self.built:
+                self._build_for(convert_to_tensor(rows), self._name)
             size = max(1, len(rows)) if hasattr(data, "element_spec") else batch_size or 32
             for start in range(0, len(rows), size):  # Keras sums up 32 rows of an array at a time
                 values = np.sort(rows[start : start + size].reshape(-1))
@@ -131,7 +154,7 @@ class Discretization(_Encoding):
                 new = np.stack([bounds, np.full_like(bounds, max(step, 1))])
                 both = np.concatenate([new, summary], axis=1)
                 summary = _compressed(both[:, np.argsort(both[0], kind="stable")], self.epsilon)
-        self.bin_boundaries = _compressed(summary, 1.0 / self.num_bins)[0, :-1].tolist()
+        self.summary.assign(summary)
 
     def call(self, inputs: TensorLike) -> Tensor | Any:
         """Return the numbers of the ranges, or rows. Raises ValueError if there are no boundaries yet."""
@@ -151,7 +174,7 @@ class Discretization(_Encoding):
         """Return the layer of a config; beside `num_bins` its boundaries are those that were learnt, as in Keras 3."""
         learnt = config.get("bin_boundaries") if config.get("num_bins") is not None else None
         made: Discretization = super().from_config({**config, "bin_boundaries": None} if learnt else config)
-        made.bin_boundaries = learnt or made.bin_boundaries
+        made._bounds = learnt or made._bounds
         return made
 
 
@@ -336,6 +359,9 @@ class TextVectorization(Layer):
             missing = maximum(n - shape(found)[-1], 0)
             return pad(found, [[0, 0]] * (found.shape.rank - 1) + [[0, missing]])[..., :n]
         return self._lookup_layer.rows(found)
+
+    def _named_values(self) -> dict[str, Any]:
+        return self._lookup_layer._named_values()
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer, with the words that it has learnt."""

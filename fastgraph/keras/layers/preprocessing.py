@@ -23,6 +23,7 @@ from fastgraph.core.conversion import TensorLike, constant, convert_to_tensor
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
+from fastgraph.keras import backend
 from fastgraph.keras.layers.base import Layer
 from fastgraph.ops.comparison import logical_not
 from fastgraph.ops.division import floormod
@@ -85,6 +86,13 @@ def _dense(numbers: Any) -> Any:
     if isinstance(numbers, SparseTensor):
         return to_dense(numbers, -1)
     return numbers.to_tensor(-1) if isinstance(numbers, RaggedTensor) else numbers
+
+
+def dtype_of_mode(dtype: DTypeLike | None, mode: str) -> DTypeLike:
+    """Return the dtype of a layer that gives numbers, or rows: what was asked for, if it can have that."""
+    if dtype is None or as_dtype(dtype) is string or (mode == "int" and not as_dtype(dtype).is_integer):
+        return "int64" if mode == "int" else backend.floatx()
+    return dtype
 
 
 class Rescaling(Layer):
@@ -246,8 +254,8 @@ class StringLookup(Layer):
         encoding: str | None = None, invert: bool = False, output_mode: str = "int", sparse: bool = False,
         pad_to_max_tokens: bool = False, **kwargs: Any,
     ) -> None:  # fmt: skip
-        super().__init__(dtype=kwargs.pop("dtype", None), autocast=False, **kwargs)
         output_mode = {"binary": "multi_hot", "tf-idf": "tf_idf"}.get(output_mode, output_mode)
+        super().__init__(dtype=dtype_of_mode(kwargs.pop("dtype", None), output_mode), autocast=False, **kwargs)
         if output_mode not in ("int", *ROWS):
             raise ValueError(f"`output_mode` must be one of {('int', *ROWS)}. Received: {output_mode}")
         if sparse:
@@ -371,6 +379,9 @@ class StringLookup(Layer):
     def rows(self, numbers: Tensor) -> Tensor | Any:
         """Return what `output_mode` makes of numbers. i64[*s] -> f[*t, width]."""
         return encoded(numbers, self.output_mode, self._width(), self._dtype, idf=self._idf)
+
+    def _named_values(self) -> dict[str, Any]:
+        return {} if self._idf is None else {"idf_weights": self._idf}
 
     def _width(self) -> int:
         return self.max_tokens if self.pad_to_max_tokens and self.max_tokens else self.vocabulary_size()
