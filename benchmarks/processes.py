@@ -75,10 +75,10 @@ class Worker:
         with np.load(self.out) as arrays:
             return dict(arrays)
 
-    def sample(self, seconds: float) -> float:
-        """One sample, in microseconds."""
+    def sample(self, seconds: float) -> dict[str, float]:
+        """One sample: "us", in microseconds, and perhaps "waited", the share of it that a step waited for data."""
         self.ask(sample=seconds)
-        return float(self.answer(SAMPLE_S)["us"])
+        return self.answer(SAMPLE_S)
 
     def mean(self, seconds: float) -> float:
         """The mean of all calls of some seconds."""

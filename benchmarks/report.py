@@ -8,6 +8,7 @@ pages give different figures for one thing.
 from __future__ import annotations
 
 import json
+import statistics
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -29,6 +30,10 @@ several medians, with the spread (the largest over the least) behind it. The rat
 peer's: below 1 fastgraph is faster. Gaps under 15 % are ties. The best peer leaves out Numba by hand, which is code
 written for the one workload: the limit to approach. `#` numbers what was to be measured; 20 to 22 and 25 are under
 "Once"."""
+HOW_WAITING = """\
+Of passes that feed training steps: the share of a pass in which the step waited at the iterator (the median of the
+samples), and that share of the pass's microseconds. What is left is the steps' own time; data that is made while a step
+runs, on the cores that it leaves free, is waited for by nobody."""
 HOW_BUSY = """\
 Microseconds, the mean of all calls, on the quiet machine and beside one spinning process for each core, and their
 ratio: the neighbours take half of the machine, so it is 2 for what nobody waits for in vain. Eager calls, but for steps
@@ -152,6 +157,7 @@ def markdown(results: dict[str, Any]) -> str:
     lines += table(titles, [_cells(row, rows) for row in rows])
     lines += _grid([row for row in every if row["workload"] == GRID])
     lines += _behind(every, results["once"], results.get("busy", []))
+    lines += _waiting(rows)
     lines += _busy(results.get("busy", []))
     if results["once"]:
         lines += list(_once(results["once"]))
@@ -259,6 +265,21 @@ def _cells(row: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
 
 def _cell(samples: list[float] | None) -> str:
     return f"{us(figure(samples))} ({spread(samples):.2f}x)" if samples else ""
+
+
+def _waiting(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """What part of a pass its steps waited for data, of each peer."""
+    fed = [row for row in rows if "waited" in row]
+    if not fed:
+        return
+    yield from ["## Waiting for data", "", HOW_WAITING, ""]
+    names = [peer.name for peer in PEERS if any(peer.name in row["waited"] for row in fed)]
+    cells = []
+    for row in fed:
+        shares = {name: statistics.median(each) for name, each in row["waited"].items() if row["us"].get(name)}
+        shown = [f"{shares[n]:.0%}, {us(shares[n] * figure(row['us'][n]))}" if n in shares else "" for n in names]
+        cells.append([f"{row['workload']}: {row['case']}", *shown])
+    yield from table(["workload", *names], cells)
 
 
 def _busy(rows: list[dict[str, Any]]) -> Iterator[str]:

@@ -136,11 +136,15 @@ class Field:
         for _ in range(rounds):
             for name in list(row["us"]):
                 try:
-                    row["us"][name].append(self.workers[name].sample(seconds))
+                    sample = self.workers[name].sample(seconds)
                 except Failure as failure:
                     self._drop(name)
                     del row["us"][name]
                     row["failed"][name] = str(failure)
+                    continue
+                row["us"][name].append(sample["us"])
+                if "waited" in sample:
+                    row.setdefault("waited", {}).setdefault(name, []).append(sample["waited"])
         return row
 
     def close(self) -> None:

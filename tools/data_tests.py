@@ -34,6 +34,9 @@ FIRST = (
     "scan unique random shard concatenate enumerate range reduce get_single_element from_tensors from_tensor_slices "
 )
 
+#: Where the list would be of a part that TensorFlow was not run on.
+LISTS_OF_ALL = libraries.LISTS / "no list"
+
 INNER = "an inner name of TensorFlow's"
 #: A miss by its error, as libraries.REASONS; the first that fits counts.
 REASONS = (
@@ -50,11 +53,11 @@ class DataRun(libraries.Run):
     seconds = (40, 3000)
     folders = (libraries.LISTS,)
 
-    def __init__(self, source: Path, python: str, oracle: bool, every: int = 1, eager: bool = False) -> None:
-        self.source, self.every, self.eager = source, every, eager
+    def __init__(self, source: Path, python: str, oracle: bool, every: int = 1, mode: str = "") -> None:
+        self.source, self.every, self.mode = source, every, mode
         super().__init__(python, oracle, None)
         self.settings = {**libraries.SETTINGS, "LIBRARY_SOURCE": str(source), "LIBRARY_EVERY": str(every)}
-        self.settings["LIBRARY_ONLY"] = "^(?!.*mode_graph)" if eager else ""
+        self.settings["LIBRARY_ONLY"] = {"eager": "^(?!.*mode_graph)", "graph": "mode_graph"}.get(mode, "")
         self.settings["LIBRARY_IMPORTS"] = "tensorflow" if oracle else "data_inside"
 
     def root(self) -> Path:
@@ -73,13 +76,14 @@ class DataRun(libraries.Run):
 
     def part(self) -> str:
         """Return what the names of a part of all tests end with."""
-        return "-eager" * self.eager + (f"-one-in-{self.every}" if self.every > 1 else "")
+        return f"-{self.mode}" * bool(self.mode) + (f"-one-in-{self.every}" if self.every > 1 else "")
 
     def list_file(self) -> Path:
         if self.oracle:
             return libraries.LISTS / f"{self.name}.txt.xz"
         found = sorted(libraries.LISTS.glob("data-tensorflow-*.txt.xz"))
-        return next(path for path in found[::-1] if re.fullmatch(rf"[a-z-]+[\d.]+\d{self.part()}\.txt\.xz", path.name))
+        fitting = [path for path in found if re.fullmatch(rf"[a-z-]+[\d.]+\d{self.part()}\.txt\.xz", path.name)]
+        return fitting[-1] if fitting else LISTS_OF_ALL
 
     def files(self, patterns: Iterable[str]) -> list[str]:
         found = [str(path.relative_to(self.site)) for path in self.site.rglob("*_test.py")]
@@ -155,6 +159,13 @@ def report(run: DataRun) -> str:
     return "\n".join(text) + "\n"
 
 
+def counts(run: DataRun) -> list[tuple[str, int]]:
+    """Return what came of all tests that have been run: passes, and the others by reason."""
+    lines = [line for path in run.files(()) for line in run.outcomes(path)[0].values()]
+    found = collections.Counter("passed" if line["outcome"] == "passed" else reason(line) for line in lines)
+    return found.most_common()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("source", type=Path, help="a checkout of TensorFlow, of the version of the list")
@@ -164,12 +175,12 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="run finished files too")
     parser.add_argument("--missed", action="store_true", help="run again the files that have misses")
     parser.add_argument("--every", type=int, default=1, help="one test in so many, by their names' checksums")
-    parser.add_argument("--eager", action="store_true", help="leave out the tests in TensorFlow 1's graphs")
+    parser.add_argument("--mode", choices=("eager", "graph"), default="", help="the tests in this mode alone")
     parser.add_argument("--no-run", action="store_true", help="only write what the results say")
     parser.add_argument("--write", action="store_true", help="write the section into docs/libraries.md")
     options = parser.parse_args()
     python, oracle = options.oracle or options.python, options.oracle is not None
-    run = DataRun(options.source.resolve(), python, oracle, options.every, options.eager)
+    run = DataRun(options.source.resolve(), python, oracle, options.every, options.mode)
     files = [] if options.no_run else run.files(options.patterns)
     if options.missed:
         wanted = {test.partition("::")[0] for test, _ in libraries.misses(run, libraries.read_list(run.list_file()))}
@@ -182,6 +193,10 @@ def main() -> int:
         server.communicate()
     if options.oracle is not None:
         run.write_list()
+        return 0
+    if not run.list_file().is_file():
+        for words, n in counts(run):
+            print(f"{n:6} {words}")
         return 0
     text = report(run)
     if options.write:

@@ -1,12 +1,14 @@
 """Passes over datasets: shuffled batches with a map, Examples, rows of CSV, lines, JPEGs; steps fed by them.
 
 What is timed is a whole pass. Its result does not depend on the order: a sum, or of a step's pass the number of steps.
+Of a pass with steps, `WAITS` has the share of the time in which the step waited for its data.
 The files are written before, by each library that has such, or by Python.
 """
 
 import io
 import itertools
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +22,14 @@ CASES = {
     "jpegs": {"what": "jpegs", "n": 512, "width": 256},
     "images, step": {"what": "images", "n": 60_000, "width": 784, "step": True},
     "records, step": {"what": "records", "n": 100_000, "width": 8, "step": True},
+    "csv, step": {"what": "csv", "n": 1_000_000, "width": 4, "step": True},
+    "text, step": {"what": "text", "n": 50_000, "width": 12, "step": True},
+    "jpegs, step": {"what": "jpegs", "n": 512, "width": 256, "step": True},
 }
+#: What a step sees of a row: (numbers, the largest of them).
+SEEN = {"images": (784, 1), "records": (8, 1), "csv": (4, 1), "text": (12, 1000), "jpegs": (64 * 64 * 3, 255)}
+#: Of each pass with steps, the share of it that the step waited at the iterator.
+WAITS: list[float] = []
 SMALL = {"n": 300}
 ROWS = dict.fromkeys(CASES, 35)
 GOALS = dict.fromkeys(CASES, 0.7)
@@ -44,6 +53,23 @@ def data(what, n, width, step=False):
     else:
         x = rng.standard_normal((n, width)).astype(np.float32)
     return {"what": what, "x": x, "step": step}
+
+
+def steps_of(batches, step):
+    """Take a step for each batch, note in WAITS what it waited, and return the number of steps."""
+    clock, waited, n = time.perf_counter, 0.0, 0
+    begin = before = clock()
+    iterator = iter(batches)
+    while True:
+        batch = next(iterator, None)
+        waited += clock() - before
+        if batch is None:
+            break
+        step(batch)
+        n += 1
+        before = clock()
+    WAITS.append(waited / (clock() - begin))
+    return n
 
 
 def lines(x, between):
@@ -102,20 +128,19 @@ PIPELINES = {each.__name__: each for each in (images, records, csv, text, jpegs)
 
 def tensorflow(tf, stage, what, x, step):
     dataset, kept = PIPELINES[what](tf, x)
-    w = tf.Variable(tf.zeros([x.shape[1], 16]))
+    width, largest = SEEN[what]
+    w = tf.Variable(tf.zeros([width, 16]))
 
     @tf.function
     def trained(batch):
+        rows = tf.reshape(batch, [-1, width]) / largest if largest > 1 else batch
         with tf.GradientTape() as tape:
-            loss = tf.reduce_mean((tf.matmul(batch, w) - 1.0) ** 2)
-        w.assign_sub(0.01 * tape.gradient(loss, w))
+            loss = tf.reduce_mean((tf.matmul(rows, w) - 1.0) ** 2)
+        w.assign_sub(tape.gradient(loss, w) / width)
         return loss
 
     def steps():
-        n = 0
-        for batch in dataset:
-            trained(batch)
-            n += 1
+        n = steps_of(dataset, trained)
         assert kept is None or kept
         return tf.constant(n)
 
@@ -131,65 +156,76 @@ def tensorflow(tf, stage, what, x, step):
 
 def torch(torch, stage, what, x, step):
     load = torch.utils.data.DataLoader
-    if what in ("records", "csv", "jpegs"):
+    width, largest = SEEN[what]
+    w = torch.zeros(width, 16, requires_grad=True)
+    path = kept = None
+    if what in ("records", "jpegs"):
         return "it reads no such files"
-    if what == "text":
-        folder, path = lines(x, " ")
-        known = {str(i): i for i in range(WORDS)}
+    if what in READ:
+        kept, path = lines(x, BETWEEN[what])
 
-        def looked_up(rows):
-            return torch.tensor(
-                list(itertools.chain.from_iterable([known[word] for word in row.split()] for row in rows))
-            )
+    def batches():
+        if what not in READ:
+            dataset = torch.utils.data.TensorDataset(torch.from_numpy(x))
+            return ((batch / 255 - 0.5) for (batch,) in load(dataset, BATCH, shuffle=True))
+        return load(rows_of(path), BATCH, collate_fn=lambda rows: torch.from_numpy(READ[what](rows)))
 
-        def read():
-            with open(path) as file:
-                batches = load(file.read().splitlines(), BATCH, collate_fn=looked_up)
-            assert folder
-            return torch.tensor(sum(float(batch.abs().sum()) for batch in batches))
-
-        return read
-    dataset = torch.utils.data.TensorDataset(torch.from_numpy(x))
-    batches = load(dataset, BATCH, shuffle=True)
-    w = torch.zeros(x.shape[1], 16, requires_grad=True)
-
-    def steps():
-        n = 0
-        for (batch,) in batches:
-            loss = (((batch / 255 - 0.5) @ w - 1.0) ** 2).mean()
-            (gradient,) = torch.autograd.grad(loss, w)
-            with torch.no_grad():
-                w.sub_(0.01 * gradient)
-            n += 1
-        return torch.tensor(n)
-
-    if step:
-        return steps
-    return lambda: torch.tensor(sum(float((batch / 255 - 0.5).abs().sum()) for (batch,) in batches))
-
-
-def grain(grain, stage, what, x, step):
-    if step:
-        return "it has no steps"
-    if what in ("records", "csv"):
-        return "it reads no such files"
-    kept = None
-    if what == "images":
-        dataset = grain.MapDataset.source(x).shuffle(seed=0).batch(BATCH).map(lambda batch: batch / 255 - 0.5)
-    elif what == "text":
-        kept, path = lines(x, " ")
-        known = {str(i): i for i in range(WORDS)}
-        rows = Path(path).read_text().splitlines()
-        dataset = grain.MapDataset.source(rows).map(lambda row: np.array([known[word] for word in row.split()]))
-        dataset = dataset.batch(BATCH)
-    else:
-        dataset = grain.MapDataset.source(_with_pillow(x)).map(_small_with_pillow).batch(BATCH)
+    def trained(batch):
+        rows = batch.reshape(-1, width) / largest if largest > 1 else batch
+        loss = ((rows @ w - 1.0) ** 2).mean()
+        (gradient,) = torch.autograd.grad(loss, w)
+        with torch.no_grad():
+            w.sub_(gradient / width)
 
     def total():
         assert kept is None or kept
-        return np.array(sum(float(np.abs(batch).sum()) for batch in dataset.to_iter_dataset()))
+        return torch.tensor(
+            steps_of(batches(), trained) if step else sum(float(batch.abs().sum()) for batch in batches())
+        )
 
     return total
+
+
+def grain(grain, stage, what, x, step):
+    width, largest = SEEN[what]
+    w = np.zeros((width, 16), np.float32)
+    kept = None
+    if what == "records":
+        return "it reads no such files"
+    if what == "images":
+        dataset = grain.MapDataset.source(x).shuffle(seed=0).batch(BATCH).map(lambda batch: batch / 255 - 0.5)
+    elif what in READ:
+        kept, path = lines(x, BETWEEN[what])
+        dataset = grain.MapDataset.source(rows_of(path)).batch(BATCH, batch_fn=READ[what])
+    else:
+        dataset = grain.MapDataset.source(_with_pillow(x)).map(_small_with_pillow).batch(BATCH)
+
+    def trained(batch):  # by NumPy: grain has no steps
+        rows = batch.reshape(-1, width) / np.float32(largest) if largest > 1 else batch
+        wrong = rows @ w - np.float32(1)
+        w[...] -= rows.T @ wrong * np.float32(2 / wrong.size / width)
+
+    def total():
+        assert kept is None or kept
+        batches = dataset.to_iter_dataset()
+        return np.array(steps_of(batches, trained) if step else sum(float(np.abs(batch).sum()) for batch in batches))
+
+    return total
+
+
+def rows_of(path):
+    return Path(path).read_text().splitlines()
+
+
+KNOWN = {str(i): i for i in range(WORDS)}
+BETWEEN = {"csv": ",", "text": " "}
+#: Of libraries that read no such files: what makes numbers of the lines of a batch.
+READ = {
+    "csv": lambda rows: np.loadtxt(rows, np.float32, delimiter=",", ndmin=2),
+    "text": lambda rows: np.array(
+        list(itertools.chain.from_iterable([KNOWN[word] for word in row.split()] for row in rows)), np.float32
+    ),
+}
 
 
 def _with_pillow(pictures):

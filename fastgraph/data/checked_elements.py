@@ -89,6 +89,10 @@ class OfCardinality(Same):
         return int(self.count)
 
 
+def _elements(n: int) -> str:
+    return f"{n} element{'s' * (n != 1)}"
+
+
 class _Counting(Iterator[Element]):
     """One pass. Raises FailedPreconditionError for another number of elements."""
 
@@ -96,15 +100,15 @@ class _Counting(Iterator[Element]):
         self.left, self.count, self.n = left, count, 0
 
     def __next__(self) -> Element:
-        wanted = "an infinite number of elements" if self.count < 0 else f"{self.count} elements"
+        wanted = "an infinite number of elements" if self.count < 0 else _elements(self.count)
         element = next(self.left, None)
         if element is None:
             if self.n != self.count and self.count != UNKNOWN:
-                text = f"Input dataset was expected to contain {wanted} but contained only {self.n} elements."
+                text = f"Input dataset was expected to contain {wanted} but contained only {_elements(self.n)}."
                 raise FailedPreconditionError(None, None, text)
             raise StopIteration
         self.n += 1
         if self.n > self.count >= 0:
-            text = f"Input dataset was expected to contain {wanted} but contained at least {self.n} elements."
+            text = f"Input dataset was expected to contain {wanted} but contained at least {_elements(self.n)}."
             raise FailedPreconditionError(None, None, text)
         return element

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import (
     DType,
     as_dtype,
@@ -30,13 +31,12 @@ from fastgraph.core.base.dtype import (
     uint8,
     uint16,
 )
-from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, as_array, convert, from_array
 from fastgraph.data.dataset import Dataset
 from fastgraph.data.dataset_base import made
-from fastgraph.data.element_specs import Element
+from fastgraph.data.element_specs import Element, tensor_specs
 from fastgraph.data.options import Options
 from fastgraph.data.random_access import Table, table_of
 from fastgraph.data.sources import OfTensors, Run, Source
@@ -147,8 +147,9 @@ class _Columns(Iterator[Element]):
         self.file = Bytes(path, own["compression_type"] or "", _BLOCK)
         self.block, self.at, self.last = b"", 0, False
         if own["header"]:
-            _, _, self.at, fault, _ = self._scan(np.zeros(0, np.int32), 1, ~0)
-            self.error = invalid(f"{_FAULTS[fault]} [Op:IteratorGetNext]") if fault else None
+            _, n, self.at, fault, _ = self._scan(np.zeros(0, np.int32), 1, ~0)
+            text = _FAULTS[fault] if fault else "" if n else "Can't read header of file"
+            self.error = invalid(f"{text} [Op:IteratorGetNext]") if text else None
 
     def _scan(self, places: Array, most: int, enough: int) -> tuple[Any, int, int, int, int]:
         """Read until there is a row: (its fields and those of more rows, how many, where the row behind the faulty one
@@ -210,6 +211,12 @@ class CsvDataset(Dataset):
         if select_cols is not None and exclude_cols is not None:
             raise invalid("Either select_cols or exclude_cols should be empty")
         defaults = [_default(item) for item in record_defaults]
+        for i, shape in enumerate(default.shape for default in defaults):
+            if (shape.rank or 0) > 1:
+                raise invalid("Each record default should be at most rank 1 [Op:CSVDatasetV2]")
+            if shape.rank and (shape[0] or 0) > 1:
+                text = f"There should only be 1 default per field but field {i} has {shape[0]} [Op:CSVDatasetV2]"
+                raise invalid(text)
         paths = filenames if isinstance(filenames, Tensor) else convert(filenames, string)
         columns = None if select_cols is None else [int(i) for i in select_cols]
         if columns is not None and (len(columns) != len(defaults) or columns != sorted(set(columns))):
@@ -284,6 +291,10 @@ def make_csv_dataset(
         with io.TextIOWrapper(source, encoding, newline="") as file:
             yield from csv.reader(file, delimiter=field_delim, quoting=quoting)
 
+    if compression_type not in (None, "", "GZIP") and (column_names is None or column_defaults is None):
+        known = f"Received unknown `compression_type` {compression_type}. Expected: GZIP, ZLIB or '' (empty string)."
+        zipped = "`compression_type` ZLIB is not supported for probing columns."
+        raise ValueError(zipped if compression_type == "ZLIB" else known)
     if column_names is None:
         if not header:
             raise ValueError("Expected `column_names` or `header` arguments. Neither is provided.")
@@ -393,14 +404,23 @@ class SqlRows(Source):
             raise invalid(f"Failed to connect to database: unable to open database file {self.path}")
         connection = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
         try:
-            for row in connection.execute(self.query):
-                if len(row) != len(self.spec):
-                    raise invalid(f"The number of columns in output_types ({len(self.spec)}) is not that of the rows")
-                yield tuple([_cell(value, leaf.dtype) for value, leaf in zip(row, self.spec, strict=True)])
+            rows = connection.execute(self.query)
+            self._check(len(rows.description or ()))
+            for row in rows:
+                pairs = zip(row, tensor_specs(self.spec), strict=True)
+                yield tuple([_cell(value, leaf.dtype) for value, leaf in pairs])
         except sqlite3.Error as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_READONLY:  # no query, so that it has no columns
+                self._check(0)
             raise UnknownError(None, None, f"Failed to execute query: {error}") from None
         finally:
             connection.close()
+
+    def _check(self, columns: int) -> None:
+        wanted = len(tensor_specs(self.spec))
+        if columns != wanted:
+            text = f"The number of columns in query ({columns}) must match the number of elements in output_types"
+            raise invalid(f"{text} ({wanted}). [Op:IteratorGetNext]")
 
 
 def _cell(value: Any, dtype: DType) -> Any:
@@ -416,12 +436,13 @@ class SqlDataset(Dataset):
     Raises: ValueError for other databases; on iteration UnknownError for a query that fails.
     """
 
-    def __init__(self, driver_name: Any, data_source_name: Any, query: Any, output_types: Sequence[Any]) -> None:
+    def __init__(self, driver_name: Any, data_source_name: Any, query: Any, output_types: Any) -> None:
         if _text(driver_name) != "sqlite":
             raise invalid(f"The database type, {_text(driver_name)}, is not supported by SqlDataset. Only sqlite is.")
-        kinds = [as_dtype(item) for item in output_types]
-        for kind in kinds:
+        kinds: Any = output_types  # a list is a value here, and no dtype
+        types = as_dtype(kinds) if isinstance(output_types, list) else nesting.map_structure(as_dtype, kinds)
+        for kind in nesting.flatten(types):
             if kind not in (*map(as_dtype, KINDS), bool_, int8, int16, uint8, uint16):
                 raise TypeError(f"SqlDataset has no columns of {kind}")
-        spec = tuple([TensorSpec(TensorShape(()), kind) for kind in kinds])
+        spec = nesting.map_structure(lambda kind: TensorSpec((), kind), types)
         super().__init__(SqlRows(_text(data_source_name), _text(query), spec))

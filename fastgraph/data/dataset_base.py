@@ -64,7 +64,7 @@ class DatasetBase(InElements):
         """Return how many elements there are, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY. -> i64[]."""
         if self.source is None:
             return dataset_ops.cardinality_of(self.handle)
-        return convert(self.source.cardinality(), int64)
+        return convert(min(self.source.cardinality(), int64.max), int64)
 
     def __len__(self) -> int:
         if self.source is None:

@@ -214,6 +214,8 @@ class Combinations(DatasetBase):
         Source: tf.data.Dataset.interleave.
         """
         threads = 0 if num_parallel_calls is None else count(num_parallel_calls)
+        if threads == 0 and num_parallel_calls is not None:
+            raise InvalidArgumentError(None, None, "`num_parallel_calls` must be > 0. [Op:ParallelInterleaveDatasetV4]")
         cycle = AUTOTUNE if cycle_length is None else count(cycle_length)
         cycle = _cycle_length(threads) if isinstance(cycle, int) and cycle == AUTOTUNE else cycle
         block = 1 if block_length is None else count(block_length)
@@ -542,16 +544,25 @@ def _shards(shard_func: Callable[..., Any] | None, spec: Any) -> Mapped | None:
     if shard_func is None:
         return None
     mapped = Mapped(shard_func, spec, "save()")
-    if not (isinstance(mapped.spec, TensorSpec) and mapped.spec.dtype is int64 and mapped.spec.shape.rank == 0):
-        raise TypeError(f"Invalid `shard_func`. `shard_func` must return `tf.int64` scalars but got {mapped.spec}.")
+    found = mapped.spec
+    if not (isinstance(found, TensorSpec) and found.dtype in (int32, int64) and found.shape.is_compatible_with(())):
+        text = f"`shard_func` must return `tf.int64` scalar tensor but its return type is {found}."
+        raise TypeError(f"Invalid `shard_func`. {text}")
     return mapped
 
 
 def _shard_of(mapped: Mapped | None) -> Callable[[Any], int] | None:
     if mapped is None:
         return None
-    function = mapped.bound((), sources.Run())
-    return lambda element: int(np.asarray(function(element)[0]))
+    function, fits = mapped.bound((), sources.Run()), mapped.spec.dtype is int64
+
+    def shard(element: Any) -> int:
+        number = np.asarray(function(element)[0])
+        if not fits or number.ndim:  # where a snapshot is only read nobody asks
+            raise InvalidArgumentError(None, None, "`shard_func` must return a scalar int64. [Op:IteratorGetNext]")
+        return int(number)
+
+    return shard
 
 
 def _read_by(reader_func: Callable[..., Any] | None, shards: list[Any], spec: Any) -> Any:

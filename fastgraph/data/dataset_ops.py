@@ -176,7 +176,7 @@ def dataset_of(operands: tuple[Any, ...], recipe: Recipe) -> Any:
 @custom(infer=lambda dataset: _HANDLE, groups=("int64",), effect="host", reason=_REASON)
 def dataset_cardinality(dataset: Array) -> Any:
     """Number of a dataset's elements, -1: infinitely many, -2: unknown. i64[] -> i64[]."""
-    return np.int64(resolve(dataset).cardinality())
+    return np.int64(min(resolve(dataset).cardinality(), int64.max))
 
 
 def cardinality_of(handle: Tensor) -> Any:

@@ -105,6 +105,10 @@ class Mapped:
         """True if it has random ops, whose numbers come in the order of its calls."""
         return bool(self._generators)
 
+    def seeds(self) -> list[tuple[int, int] | None]:
+        """Return the seeds of its random ops, None for one that no one can foresee."""
+        return [generators.traced[cell] for cell in self._generators]
+
     def bound(self, captured: Sequence[Any], run: Run) -> Callable[[Element], Element]:
         """Return the function of elements that uses these tensors for those that it captured.
 

@@ -240,7 +240,7 @@ def parallel_interleave(
     prefetch_input_elements: TensorLike | None = None,
 ) -> _Applied:
     """Return a function of a dataset that gives its `interleave`. Source: tf.data.experimental.parallel_interleave."""
-    return lambda dataset: dataset.interleave(map_func, cycle_length, block_length)
+    return lambda dataset: dataset.interleave(map_func, cycle_length, block_length, AUTOTUNE, not sloppy)
 
 
 class TFRecordWriter:

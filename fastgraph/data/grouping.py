@@ -121,11 +121,14 @@ class Interleave(OfFunction):
 
 
 class _Interleaved(Iterator[Element]):
-    """One pass. A place whose dataset has ended is empty until its next turn."""
+    """One pass. A place whose dataset has ended is empty until its next turn.
+
+    Where TensorFlow has threads an error has a turn as an element has, and what is not made is a dataset of its error.
+    """
 
     def __init__(self, interleave: Interleave, run: Run) -> None:
         self.left, self.function, self.run = interleave.source.elements(run), interleave.function(run), run
-        self.inner, self.block = interleave.inner, interleave.block
+        self.inner, self.block, self.parallel = interleave.inner, interleave.block, interleave.parallel
         self.places: list[Iterator[Element] | None] = [None] * interleave.cycle
         self.at = self.taken = self.open = 0
         self.ended = False
@@ -137,7 +140,13 @@ class _Interleaved(Iterator[Element]):
         while self.open or not self.ended:
             place = self.places[self.at]
             if place is not None:
-                element = next(place, None)
+                try:
+                    element = next(place, None)
+                except OpError:
+                    self.taken += self.parallel
+                    if self.taken == self.block:
+                        self._on()
+                    raise
                 if element is None:
                     self.places[self.at] = None
                     self.open -= 1
@@ -150,14 +159,25 @@ class _Interleaved(Iterator[Element]):
             if self.ended:
                 self._on()
                 continue
-            outer = next(self.left, None)
-            if outer is None:
-                self.ended = True
-                continue
-            dataset = packed(self.inner, self.function(outer))
-            self.places[self.at] = dataset.source.elements(self.run)
+            try:
+                outer = next(self.left, None)
+                if outer is None:
+                    self.ended = True
+                    continue
+                opened: Iterator[Element] = packed(self.inner, self.function(outer)).source.elements(self.run)
+            except OpError as error:
+                if not self.parallel:
+                    raise
+                opened = _failing(error)
+            self.places[self.at] = opened
             self.open += 1
         raise StopIteration
+
+
+def _failing(error: OpError) -> Iterator[Element]:
+    """Raise an error, once."""
+    raise error
+    yield
 
 
 def check_integer(spec: Any, name: str, dtypes: Sequence[DType] = (int32, int64)) -> None:

@@ -103,7 +103,7 @@ class OwnedIterator(SteppedIterator, IteratorBase, Trackable):
     def _next_in_graph(self) -> Any:
         self._n_in_graphs += 1
         if self._n_in_graphs > _MOST_IN_A_GRAPH:
-            raise RuntimeError(
+            raise ValueError(
                 f"A Python loop over a dataset was unrolled {_MOST_IN_A_GRAPH} times while tracing and would go on for "
                 "ever: a graph does not know where the dataset ends. Let AutoGraph convert the loop (tf.function with "
                 "autograph=True, source to be found), or use Dataset.reduce."
@@ -183,13 +183,14 @@ class NumpyIterator(Iterator[Any], Trackable):
         """Return the next element. Raises StopIteration after the last."""
         return self.__next__()
 
-    def save(self) -> bytes:
-        """Return where the pass is, for `restore`."""
-        return bytes(self._iterator._serialize_to_tensors()["_STATE"].numpy())
+    def save(self) -> Tensor:
+        """Return where the pass is, for `restore`: string[]."""
+        found: Tensor = self._iterator._serialize_to_tensors()["_STATE"]
+        return found
 
-    def restore(self, state: bytes) -> None:
+    def restore(self, state: Any) -> None:
         """Go where `save` was called. Raises InvalidArgumentError for the state of another dataset."""
-        self._iterator._restore_from_tensors({"_STATE": from_array(np.array(state, object), string)})
+        self._iterator._restore_from_tensors({"_STATE": convert(state, string)})
 
     def __repr__(self) -> str:
         return f"NumpyIterator(iterator={self._iterator!r})"

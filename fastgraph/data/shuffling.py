@@ -64,6 +64,7 @@ class Shuffle(Ordered, Same):
 
     name = "_ShuffleDataset"
     only_first = True
+    aside = (*Source.aside, "first", "seeds", "seed")  # TensorFlow takes shuffles of all seeds for alike
 
     def __init__(self, source: Source, buffer_size: Any, *, seed: tuple[int, int] | None, reshuffle: bool) -> None:
         Same.__init__(self, source)
@@ -108,6 +109,7 @@ class Random(Ordered, Source):
     """Random words, TensorFlow's for a seed. Source: tf.data.Dataset.random."""
 
     name = "_RandomDataset"
+    aside = (*Source.aside, "first", "seeds")
     spec = TensorSpec((), int64)
 
     def __init__(self, *, seed: tuple[int, int] | None, again: bool) -> None:

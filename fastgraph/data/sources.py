@@ -27,6 +27,7 @@ from fastgraph.data.element_specs import Element, flat, tensor_specs
 from fastgraph.data.handles import Handled
 from fastgraph.data.random_access import Table, numbers, rows_of
 from fastgraph.ops.families import invalid
+from fastgraph.ops.python_functions import as_op_error
 
 INFINITE, UNKNOWN = -1, -2
 
@@ -68,6 +69,7 @@ class Source(Handled):
 
     name = "Dataset"
     spec: Any
+    aside: tuple[str, ...] = ("_number", "_handle", "_lock")  #: attributes that its fingerprint does not tell apart
     anew = False  #: whether each call of a graph makes another one
     only_first = False  #: an endless repeat of it ends where its first pass is empty, whatever the others are
 
@@ -181,12 +183,19 @@ class Range(Source):
             raise invalid("step must be a non-zero integer. [Op:RangeDataset]")
 
     def elements(self, run: Run) -> Iterator[Element]:
-        kind = self.spec.dtype.as_numpy_dtype
+        dtype = self.spec.dtype
+        kind: Any = dtype.as_numpy_dtype
+        if not dtype.is_numeric:
+            raise invalid(f"Unsupported data type: {dtype.name} [Op:IteratorGetNext]")
+        if dtype.is_integer and dtype is not int64:  # which may not hold it: the low bits are taken
+            kind = lambda n: np.int64(n).astype(dtype.as_numpy_dtype)
         return zip(map(from_array, map(np.asarray, map(kind, range(*self.limits)))))
 
-    def table(self, run: Run) -> Table:
+    def table(self, run: Run) -> Table | None:
         start, _, step = self.limits
         dtype = self.spec.dtype
+        if not dtype.is_numeric:
+            return None
         keys = (start + step * part for part in numbers(self.cardinality()))
         return Table(keys, lambda keys: (from_array(keys.astype(dtype.as_numpy_dtype), dtype, False),))
 
@@ -225,7 +234,7 @@ class _Generation(Iterator[Element]):
         except StopIteration:
             raise
         except Exception as error:
-            raise python_error(error) from error
+            raise as_op_error(error) from error
         return self._checked(value)
 
     def _checked(self, value: object) -> Element:
@@ -293,22 +302,6 @@ def _holds(dtype: DType, given: DType) -> bool:
 
 def _as_numpy(value: object) -> Any:
     return value.numpy() if hasattr(value, "numpy") else value
-
-
-_ERRORS: tuple[tuple[type[Exception], type[errors.OpError]], ...] = (
-    (NotImplementedError, errors.UnimplementedError),
-    (TypeError, errors.InvalidArgumentError),
-    (ValueError, errors.InvalidArgumentError),
-    (MemoryError, errors.ResourceExhaustedError),
-)
-
-
-def python_error(error: Exception) -> errors.OpError:
-    """Return the error of an op whose Python function raised `error`. Source: TensorFlow's mapping of exceptions."""
-    if isinstance(error, errors.OpError):
-        return error
-    kind = next((found for python, found in _ERRORS if isinstance(error, python)), errors.UnknownError)
-    return kind(None, None, f"{type(error).__name__}: {error}")
 
 
 def generator_spec(output_types: object, output_shapes: object, output_signature: object) -> Any:

@@ -95,7 +95,7 @@ def _feed(take: Callable[[bytes], None], given: object, seen: set[int]) -> None:
                 take, [cell.cell_contents for cell in value.__closure__ or () if cell.cell_contents is not value], seen
             )
     elif isinstance(value, Mapped):
-        _feed(take, [value.graph, [one for one in value.taken if isinstance(one, EagerTensor)]], seen)
+        _feed(take, [value.graph, [one for one in value.taken if isinstance(one, EagerTensor)], value.seeds()], seen)
     elif isinstance(value, Graph):
         if id(value) not in seen:
             seen.add(id(value))
@@ -104,8 +104,7 @@ def _feed(take: Callable[[bytes], None], given: object, seen: set[int]) -> None:
         if id(value) not in seen:
             seen.add(id(value))
             take(type(value).__name__.encode())
-            kept = {k: v for k, v in sorted(vars(value).items()) if k not in ("_number", "_handle", "_lock", "seeds")}
-            _feed(take, kept, seen)
+            _feed(take, {k: v for k, v in sorted(vars(value).items()) if k not in value.aside}, seen)
     elif isinstance(value, bytes):
         take(value)
     elif isinstance(value, str | int | float | bool | None) or hasattr(value, "_serialize"):
@@ -414,6 +413,7 @@ class Snapshot(Source):
     """The elements, kept by the first whole pass, read by those after it. Source: tf.data.Dataset.snapshot."""
 
     name = "_SnapshotDataset"
+    aside = (*Source.aside, "path")  # where it is, which is known once it is asked for
 
     def __init__(
         self, source: Source, *, folder: str, compression: str | None, shard: Any, again: Any, mapped: tuple[Any, Any]
@@ -446,17 +446,18 @@ class _Written(Iterator[Element]):
         self.left, self.shard = snapshot.source.elements(run), snapshot.shard
         name = os.path.basename(snapshot.path)
         self.writer = _Writer(snapshot.path, snapshot.compression, tensor_specs(snapshot.spec), name)
-        self.ended = False
+        self.ended, self.last = False, snapshot.cardinality()
         self.turns = itertools.cycle(range(os.cpu_count() or 1))  # without a function of the user's, as TensorFlow
 
     def __next__(self) -> Element:
         element = next(self.left, None)
+        if element is not None:
+            self.writer.write(element, next(self.turns) if self.shard is None else self.shard(element))
+        if not self.ended and (element is None or self.writer.n == self.last):  # who knows it does not ask for one more
+            self.ended = True
+            self.writer.finish()
         if element is None:
-            if not self.ended:
-                self.ended = True
-                self.writer.finish()
             raise StopIteration
-        self.writer.write(element, next(self.turns) if self.shard is None else self.shard(element))
         return element
 
     def __del__(self) -> None:
@@ -485,6 +486,7 @@ class FileCache(Source):
     """The elements that the first whole pass wrote to a bundle. Source: tf.data.Dataset.cache."""
 
     name = "CacheDataset"
+    aside = (*Source.aside, "_opened")
 
     def __init__(self, source: Source, *, path: str) -> None:
         self.source, self.spec, self.path = source, source.spec, path

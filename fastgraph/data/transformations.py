@@ -98,12 +98,12 @@ class _Taking(Iterator[Element]):
 
 
 class _Skipping(_Taking):
-    """One pass without its first elements."""
+    """One pass without its first elements; after an error among them it skips as many again, as TensorFlow does."""
 
     def __next__(self) -> Element:
-        while self.count > 0:
+        for _ in range(self.count):
             next(self.left)
-            self.count -= 1
+        self.count = 0
         return next(self.left)
 
 
@@ -177,7 +177,8 @@ def element_at(source: Source, place: int) -> Element:
     if source.cardinality() == INFINITE and not isinstance(source, Cache):  # a cache need only come so far
         text = f"Dataset of type {source.name} has infinite cardinality, which does not support random access."
         raise FailedPreconditionError(None, None, f"{text} [Op:GetElementAtIndex]")
-    for element in Take(Skip(source, place), 1).elements(Run(source, by_index=True)) if place >= 0 else ():
+    within = place < source.cardinality() or source.cardinality() < 0
+    for element in Take(Skip(source, place), 1).elements(Run(source, by_index=True)) if within and place >= 0 else ():
         return element
     text = f"Index out of range [0, {source.cardinality()}):{place} [Op:GetElementAtIndex]"
     raise OutOfRangeError(None, None, text)
@@ -256,6 +257,7 @@ class Cache(Same):
     """The elements that the first whole pass gave. Source: tf.data.Dataset.cache."""
 
     name = "CacheDataset"
+    aside = (*Source.aside, "kept", "columns")
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
@@ -380,7 +382,7 @@ class Unbatch(Source):
         n = self.source.cardinality()
         shapes = [leaf.shape for leaf in nesting.flatten(self.source.spec) if isinstance(leaf, TensorSpec)]
         sizes = [shape[0] for shape in shapes if shape.rank and shape[0] is not None]
-        return n * sizes[0] if n >= 0 and sizes else INFINITE if n == INFINITE else UNKNOWN
+        return n * sizes[0] if n >= 0 and any(sizes) else INFINITE if n == INFINITE else UNKNOWN  # as TensorFlow says
 
 
 class Rebatch(Batch):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ from fastgraph.core.tensor import as_array, convert, from_array
 from fastgraph.data.element_leaves import apart, kinds_of
 from fastgraph.data.element_specs import Element, common
 from fastgraph.data.handles import owned
-from fastgraph.data.sources import INFINITE, UNKNOWN, OfTensors, Run, Source
+from fastgraph.data.sources import INFINITE, UNKNOWN, Described, OfTensors, Run, Source
 from fastgraph.errors import DataLossError, InvalidArgumentError, OpError
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.ops import elementwise
@@ -261,7 +262,7 @@ def _padded_shape(value: Any) -> TensorShape:
     if isinstance(value, int):
         value = [value]
     try:
-        return TensorShape([None if size is None or int(size) < 0 else int(size) for size in value])
+        return TensorShape([None if size is None or size == -1 else operator.index(size) for size in value])
     except TypeError:
         raise TypeError(f"Padded shape {value} must be a `tf.int64` vector tensor.") from None
 
@@ -454,11 +455,11 @@ class PadToCardinality(Source):
 
     def __init__(self, source: Source, count: Any, *, key: str) -> None:
         self.source, self.count = source, count
-        if isinstance(count, int) and source.cardinality() > count:
-            raise ValueError(
-                "The dataset passed into `pad_to_cardinality` must have a cardinalty less than the target cardinality "
-                f"({count}), but has cardinality {source.cardinality()}"
-            )
+        n = source.cardinality()
+        if isinstance(count, int) and not (0 <= n <= count or isinstance(source, Described)):
+            known = "known cardinalty" if n < 0 else f"cardinalty less than the target cardinality ({count})"
+            text = f"The dataset passed into `pad_to_cardinality` must have a {known}, but has cardinality {n}"
+            raise ValueError(text)
         spec = dict(source.spec)
         self.spec = {**spec, key: TensorSpec((), bool_)}
         self.at = next(i for i, name in enumerate(sorted(self.spec)) if name == key)

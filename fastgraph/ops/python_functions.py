@@ -52,7 +52,7 @@ _names = itertools.count()
 _tickets = itertools.count()
 
 
-def _as_op_error(error: Exception) -> OpError:
+def as_op_error(error: Exception) -> OpError:
     """The error that TensorFlow makes of what a Python function raised."""
     kind: Any = UnknownError
     for classes, made in _ERRORS:
@@ -82,7 +82,7 @@ class _Called:
             given = list(results) if isinstance(results, (list, tuple)) else [] if results is None else [results]
             made = [convert(value, dtype) for value, dtype in zip(given, self.dtypes, strict=False)]
         except Exception as error:
-            raise _as_op_error(error) from error
+            raise as_op_error(error) from error
         if len(made) < len(self.dtypes):
             raise self._wrong_number(len(given))
         return made
@@ -94,7 +94,7 @@ class _Called:
             given = list(results) if isinstance(results, (list, tuple)) else [] if results is None else [results]
             made = [from_array(_array(value), None) for value in given]
         except Exception as error:
-            raise _as_op_error(error) from error
+            raise as_op_error(error) from error
         if len(made) != len(self.dtypes):
             raise self._wrong_number(len(made))
         for i, (tensor, dtype) in enumerate(zip(made, self.dtypes, strict=True)):
@@ -411,7 +411,7 @@ def _eager_results(func: Callable[..., Any], inputs: Sequence[Any], specs: Seque
     try:
         results = func(*inputs)
     except Exception as error:
-        raise _as_op_error(error) from error
+        raise as_op_error(error) from error
     return list(results) if isinstance(results, (list, tuple)) else [results]
 
 

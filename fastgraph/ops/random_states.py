@@ -413,9 +413,12 @@ class _Generators:
         return Held(self._new_cell(None if self.seed is None else (self.seed, 0)))
 
     def next_seeds(self) -> tuple[int, int] | None:
-        """The seeds of an eager op without one of its own; None: ones that no one can foresee."""
+        """The seeds of an op without one of its own: an eager one, or a trace's next; None: no one can foresee them."""
         if self.seed is None:
             return None
+        body: Any = current_trace()
+        if body is not None and not body.root.draws_eagerly:
+            return self.seed, next(body.random_ops)
         self.drawn += 1
         return self.seed, self.sequence.randint(0, _SPAN)
 

@@ -245,11 +245,62 @@ def test_the_fingerprint_tells_pipelines_apart():
     assert len({int(made(n, scale).fingerprint()) for n in (3, 4) for scale in (2, 3)}) == 4
 
 
+def test_the_fingerprint_is_that_of_the_elements():
+    numbers = Dataset.range(9)
+
+    def drawn(seed):
+        return numbers.map(lambda x: x + tf.random.uniform([], 0, 99, tf.int64, seed=seed))
+
+    assert int(drawn(1).fingerprint()) == int(drawn(1).fingerprint()) != int(drawn(2).fingerprint())
+    assert int(Dataset.random(1).fingerprint()) != int(Dataset.random(2).fingerprint())
+    shuffled = [numbers.shuffle(size, seed) for size, seed in ((3, 1), (3, None), (4, 1))]
+    assert int(shuffled[0].fingerprint()) == int(shuffled[1].fingerprint()) != int(shuffled[2].fingerprint())
+    kept = numbers.cache()
+    before = int(kept.fingerprint())
+    list(kept)
+    assert int(kept.fingerprint()) == before
+
+
+def test_snapshots_of_other_random_numbers_lie_elsewhere(tmp_path):
+    def drawn(seed):
+        dataset = Dataset.range(9).map(lambda x: x + tf.random.uniform([], 0, 999, tf.int64, seed=seed))
+        return [int(x) for x in dataset.snapshot(str(tmp_path))]
+
+    assert drawn(1) == drawn(1) != drawn(2)
+    for seed in (1, 2):
+        list(Dataset.range(9).shuffle(5, seed).snapshot(str(tmp_path / "shuffled")))
+    assert len(list((tmp_path / "shuffled").iterdir())) == 1
+
+
+def test_a_snapshot_is_whole_with_the_last_of_a_known_number(tmp_path):
+    elements = iter(Dataset.range(5).snapshot(str(tmp_path)))
+    for _ in range(5):
+        next(elements)
+    assert [path.name for path in tmp_path.glob("*/snapshot.metadata")] == ["snapshot.metadata"]
+    with pytest.raises(StopIteration):
+        next(elements)
+
+
+def test_numbers_of_shards_are_of_64_bits(tmp_path):
+    with pytest.raises(errors.InvalidArgumentError, match="must return a scalar int64"):
+        list(Dataset.range(3).snapshot(str(tmp_path / "a"), shard_func=lambda _: 0))
+    with pytest.raises(errors.InvalidArgumentError, match="must return a scalar int64"):
+        Dataset.range(3).save(str(tmp_path / "b"), shard_func=lambda _: 0)
+    list(Dataset.range(3).snapshot(str(tmp_path / "a"), shard_func=lambda x: x))
+    read = Dataset.range(3).snapshot(str(tmp_path / "a"), shard_func=lambda _: 0)  # which asks for no number
+    assert sorted(int(x) for x in read) == [0, 1, 2]
+    with pytest.raises(TypeError, match="scalar tensor but its return type is"):
+        Dataset.range(3).save(str(tmp_path / "b"), shard_func=lambda _: 0.0)
+
+
 def test_a_pass_of_numpy_arrays_is_saved_and_restored():
     elements = Dataset.range(9).shuffle(4, seed=1).as_numpy_iterator()
     first = [elements.next() for _ in range(3)]
     state = elements.save()
+    assert state.dtype == tf.string and state.shape == ()
     rest = list(elements)
+    elements.restore(state.numpy())
+    assert list(elements) == rest
     elements.restore(state)
     assert list(elements) == rest and sorted([*first, *rest]) == list(range(9))
 

@@ -219,3 +219,23 @@ def test_a_repeat_that_is_through_has_begun_another_pass() -> None:
     assert after(lambda rows: rows.repeat(2).repeat(2)) == [19, 4]
     assert after(lambda rows: rows.filter(lambda x: x < 0).repeat(3)) == [2, 19]
     assert after(lambda rows: rows.repeat(1)) == [11, 18]
+
+
+def test_random_orders_without_a_seed_in_functions_are_those_of_tensorflow() -> None:
+    """By the global seed and the op's number in its trace; the numbers are TensorFlow 2.21's."""
+    tf.random.set_seed(1)
+    four = lambda _: Dataset.range(4).shuffle(4)
+    assert plain(Dataset.range(2).flat_map(four)) == [1, 2, 3, 0, 1, 2, 3, 0]
+    assert plain(Dataset.range(2).interleave(four, 2)) == [1, 1, 2, 2, 3, 3, 0, 0]
+    drawn = Dataset.range(2).flat_map(lambda _: Dataset.random().take(2))
+    assert plain(drawn) == [3823634032, 3842641596, 3823634032, 3842641596]
+
+    @tf.function
+    def twice(n: Any) -> Any:
+        found = tf.constant([], tf.int64)
+        for _ in range(2):
+            for x in Dataset.range(n).shuffle(5):
+                found = tf.concat([found, [x]], 0)
+        return tf.concat([found, [tf.random.uniform([], 0, 99, tf.int64)]], 0)
+
+    assert twice(tf.constant(4, tf.int64)).numpy().tolist() == [1, 2, 3, 0, 2, 3, 0, 1, 58]
