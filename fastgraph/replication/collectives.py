@@ -193,10 +193,12 @@ class Link:
         for rank, theirs in enumerate(all_):
             groups.setdefault(tuple(theirs[:2]), []).append((rank, theirs[2]))
         if len(groups) > 1:
-            failed = [theirs[3] for theirs in all_]
             verdict = self.company.differ(number, list(groups.values()))
-            if len(set(failed)) > 1:
-                verdict = self.company.failed_alone(failed.index(True), number, failed.index(False))
+            places = [theirs[0] if theirs[3] else 0 for theirs in all_]  # where errors were caught
+            if len(set(places)) > 1:
+                rank = places.index(max(places))
+                other = places.index(min(places))
+                verdict = self.company.failed(rank, places[rank], other, places[other])
             self.company.accuse(verdict)
             self.company.look()
         self._sent = [comm.isend(True, rank, _ANSWER) for rank in range(1, self.size)]

@@ -294,14 +294,15 @@ class Company:
         for sign in signs:
             for other in signs:
                 if other.begun >= sign.compared > other.compared:
-                    return self.failed_alone(sign.rank, sign.compared, other.rank)
+                    return self.failed(sign.rank, sign.compared, other.rank)
         return None
 
-    def failed_alone(self, rank: int, number: int, other: int) -> tuple[str, str]:
-        """Return the verdict on a process that has caught an error which another one has not had."""
+    def failed(self, rank: int, number: int, other: int, another: int = 0) -> tuple[str, str]:
+        """Return the verdict on a process that has caught an error where another one has had none, or elsewhere."""
+        where = f"one before number {another}" if another else "had none there"
         return "InvalidArgumentError", (
             f"{self.of(rank)} has caught an error of a run before exchange number {number}, and process {other} has "
-            "had none there: they are not at the same step any more."
+            f"{where}: they are not at the same step any more."
         )
 
     def _other_ways(self, signs: list[Sign]) -> tuple[str, str] | None:

@@ -1,7 +1,7 @@
 """Sums of arrays over MPI's processes, in C. See message_sums.pyx."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -41,7 +41,10 @@ class SumKind:
     ) -> None: ...
     def steps(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """Return the steps in C that begin such sums and end them."""
-    def start(self, arrays: Sequence[np.ndarray], numbered: Callable[[], int] | None = None) -> np.ndarray | None:
+    @overload
+    def start(self, arrays: Sequence[np.ndarray]) -> np.ndarray | None: ...
+    @overload
+    def start(self, arrays: Sequence[np.ndarray], numbered: Callable[[], int]) -> np.ndarray:
         """Begin to add arrays up; return what `results` takes, int64[]: let go of, nobody asks for the sum."""
     def start_on_device(self, kept: tuple[int, int, Any, Any], numbered: Callable[[], int]) -> np.ndarray:
         """Begin a sum of what lies on a GPU; return what `results` takes, which gives `kept` back."""
