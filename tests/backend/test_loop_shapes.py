@@ -426,7 +426,7 @@ def test_what_never_runs_is_not_free(rows: int) -> None:
         return outer.gradient(z, x)
 
     # Were loops of no rows free, fusion would compute all in each place that takes it: 720,000 characters of one kernel.
-    assert max(map(len, kernels(fg.function(second), fg.zeros([rows, 6, 5, 2])))) < 20_000
+    assert max(map(len, kernels(fg.function(second), fg.zeros([rows, 6, 5, 2])))) < 30_000
 
 
 def test_a_maximum_and_a_sum_in_one_loop_are_vectors() -> None:
