@@ -207,8 +207,10 @@ def qr_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     if dtype not in render.FLOATS or len(dims) < 2 or node.attrs["full_matrices"]:
         return None
     m, n = dims
-    k = min(m or 0, n or 0)
-    if not k or n > MOST or m > MOST_ROWS or m * n > MOST_ELEMENTS or m * n * k > MOST_PRODUCTS:
+    if not m or not n or n > MOST or m > MOST_ROWS or m * n > MOST_ELEMENTS:
+        return None
+    k = min(m, n)
+    if m * n * k > MOST_PRODUCTS:
         return None
     text = Text()
     made = {"a": m * n, "v": k * m, "w": n, "tau": k}
