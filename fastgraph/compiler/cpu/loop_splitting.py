@@ -28,7 +28,7 @@ Bounds = list[tuple[Scalar, list[tuple[Scalar, bool]]]]
 
 
 class Cuts(NamedTuple):
-    """Where a loop is cut: bounds in their order, and whether there is a range for each, or a middle and two edges."""
+    """The cuts of a loop: bounds in their order, and whether there is a range for each, or a middle and two edges."""
 
     bounds: Bounds
     each: bool
@@ -74,7 +74,7 @@ _GUESSED: Mapping[str, Callable[..., int]] = {"add": add, "sub": sub, "mul": mul
 
 
 def _guess(x: Scalar) -> int | None:
-    """A run-time number as the witnesses say it; None if it is not made of sizes alone."""
+    """A run-time number as the witnesses say it; None if it is not made of sizes and variables of outer loops."""
     if x.witness is not None:
         return x.witness
     if x.op == "var":  # of a loop outside
