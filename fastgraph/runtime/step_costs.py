@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fastgraph.compiler.program.gemm_cost import SHARD_NS
+from fastgraph.compiler.program.gemm_cost import HALF, SHARD_NS
 from fastgraph.runtime.plan import GemmCall, KernelCall, StepSpec
 
 CALL_NS = 30.0  # calling a kernel
@@ -20,9 +20,9 @@ HANDOVER_NS = 150.0  # queueing one step
 def kernel_chunk(extent: int, per_unit: float) -> int:
     """Return the units in one shard of a kernel over `extent` units of `per_unit` nanoseconds each."""
     cost = extent * per_unit
-    if cost < 2 * SHARD_NS or extent < 2:
+    if cost < 2 * HALF * SHARD_NS or extent < 2:
         return max(extent, 1)
-    n_shards = int(min(cost // SHARD_NS, MAX_SHARDS))
+    n_shards = int(max(2, min(cost // SHARD_NS, MAX_SHARDS)))
     if n_shards > 2:
         n_shards = -(-n_shards // 4) * 4  # seven parts would leave one of two or four threads waiting
     n_shards = min(n_shards, extent)

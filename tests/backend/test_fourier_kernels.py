@@ -87,7 +87,9 @@ def test_transforms_of_many_lengths_from_many_threads(rng: Any) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
-    "shape", [(3, 3), (40, 8), (2, 5, 6), (4, 1), (1, 4), (3, 32, 32), (0, 3, 2), (2, 2, 7)], ids=str
+    "shape",
+    [(3, 3), (40, 8), (2, 5, 6), (4, 1), (1, 4), (3, 32, 32), (0, 3, 2), (2, 2, 7), (300, 4), (2, 100, 12)],
+    ids=str,
 )
 def test_small_factors_have_lapacks_signs(rng: Any, dtype: str, shape: Any) -> None:
     near = 1e-4 if dtype == "float32" else 1e-12

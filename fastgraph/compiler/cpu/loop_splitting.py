@@ -8,10 +8,11 @@ Rule: the same elements, each computed as it would be in one loop; bounds may ha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from operator import add, mod, mul, sub
+from typing import TYPE_CHECKING, NamedTuple
 
 from fastgraph.compiler.cpu import check_hoisting as checks
 from fastgraph.compiler.nest.canonicalize import FlatNest, FlatStore
@@ -22,25 +23,35 @@ if TYPE_CHECKING:
 
 #: Terms that all ranges may have together: more take too long to compile.
 MOST_TERMS = 800
-#: The conditions on a loop's variable, with whether they hold below their bound; in the order of the bounds.
-Cuts = list[tuple[Scalar, list[tuple[Scalar, bool]]]]
+#: Bounds, each with the conditions on a loop's variable that change there, and with whether they hold below it.
+Bounds = list[tuple[Scalar, list[tuple[Scalar, bool]]]]
 
 
-def find(nest: FlatNest) -> Cuts:
-    """Return where to cut the nest's innermost loop; nothing where that does not pay."""
+class Cuts(NamedTuple):
+    """The cuts of a loop: bounds in their order, and whether there is a range for each, or a middle and two edges."""
+
+    bounds: Bounds
+    each: bool
+
+
+def find(nest: FlatNest) -> Cuts | None:
+    """Return where to cut the nest's innermost loop; None where that does not pay."""
     if not nest.dims or any(store.variables for store in nest.stores):
-        return []
+        return None
     v = nest.dims[-1]
     terms = walk([t for s in nest.stores for t in (s.scalar, s.position)])
     if len(v.args) > 1 or any(t.op == "reduce" for t in terms):
-        return []
+        return None
     found: dict[Scalar, list[tuple[Scalar, bool]]] = {}
+    guards = set(walk([t.args[0] for t in terms if t.is_guard]))
     for term in terms:
         bound = _bound(term, v)
-        if bound is not None:
+        # Rows that end elsewhere each, as triangles have, are cut where else there would be a branch.
+        if bound is not None and (term in guards or not bound.free):
             found.setdefault(bound, []).append((term, term.op in ("lt", "le")))
-    n = len(_ranges(v, list(found.items()))) if found else 0
-    return sorted(found.items(), key=lambda cut: _guess(cut[0]) or 0) if n * len(terms) <= MOST_TERMS else []
+    bounds = sorted(found.items(), key=lambda cut: _guess(cut[0]) or 0)
+    each = _are_ordered(bounds) and (len(bounds) + 1) * len(terms) <= MOST_TERMS
+    return Cuts(bounds, each) if bounds and (each or 3 * len(terms) <= MOST_TERMS) else None
 
 
 def _bound(term: Scalar, v: Scalar) -> Scalar | None:
@@ -55,36 +66,49 @@ def _bound(term: Scalar, v: Scalar) -> Scalar | None:
         x = x.args[0]
     if term.op in ("le", "gt"):
         bound = bound + 1
-    if bound.free or _guess(bound) is None:
-        return None
-    return bound
+    return None if _guess(bound) is None else bound
+
+
+#: What bounds may be computed by.
+_GUESSED: Mapping[str, Callable[..., int]] = {"add": add, "sub": sub, "mul": mul, "floormod": mod}
 
 
 def _guess(x: Scalar) -> int | None:
-    """A run-time number as the witnesses say it; None if it is not made of sizes alone."""
+    """A run-time number as the witnesses say it; None if it is not made of sizes and variables of outer loops."""
     if x.witness is not None:
         return x.witness
+    if x.op == "var":  # of a loop outside
+        return (x.args[0].witness or 0) // 2
     args = [_guess(a) for a in x.args]
-    if x.op != "floormod" or None in args or not args[1]:
+    if x.op not in _GUESSED or None in args or (x.op == "floormod" and not args[1]):
         return None
-    return args[0] % args[1]  # type: ignore[operator]
+    return _GUESSED[x.op](*args)
 
 
-def _are_ordered(cuts: Cuts) -> bool:
+def _are_ordered(bounds: Bounds) -> bool:
     """Return whether the order of the bounds is the same in every call."""
-    terms = walk([bound for bound, _ in cuts])
-    return len(cuts) == 1 or all(t.op in ("const", "param", "add", "sub", "mul") or t.is_known for t in terms)
+    terms = walk([bound for bound, _ in bounds])
+    if len({_without_numbers(bound) for bound, _ in bounds}) == 1:
+        return True
+    return all(t.op in ("const", "param", "add", "sub", "mul") or t.is_known for t in terms)
+
+
+def _without_numbers(bound: Scalar) -> Scalar:
+    """A bound without the constants that are added to it."""
+    while bound.op in ("add", "sub") and bound.args[1].op == "const":
+        bound = bound.args[0]
+    return bound
 
 
 def _ranges(v: Scalar, cuts: Cuts) -> list[dict[Scalar, bool]]:
     """Return what is known of the conditions in each range: one range more than cuts, or three."""
-    if _are_ordered(cuts):
+    if cuts.each:
         return [
-            {c: below == (k <= j) for j, (_, conditions) in enumerate(cuts) for c, below in conditions}
-            for k in range(len(cuts) + 1)
+            {c: below == (k <= j) for j, (_, conditions) in enumerate(cuts.bounds) for c, below in conditions}
+            for k in range(len(cuts.bounds) + 1)
         ]
-    # Which bound comes first is not known: the middle has those of the first half behind it.
-    middle = {c: below == _is_late(v, bound) for bound, conditions in cuts for c, below in conditions}
+    # Which bound comes first is not known, or they are many: the middle has those of the first half behind it.
+    middle = {c: below == _is_late(v, bound) for bound, conditions in cuts.bounds for c, below in conditions}
     return [{}, middle, {}]
 
 
@@ -98,12 +122,12 @@ def emit(emitter: Emitter, outside: Block, cuts: Cuts) -> tuple[str, Block]:
     v = nest.dims[-1]
     name = emitter.variables[v]
     first, stop = ("begin", "end") if len(nest.dims) == 1 else ("0", emitter.size(v.args[0]))
-    texts = [emitter.emit(bound, outside) for bound, _ in cuts]
+    texts = [emitter.emit(bound, outside) for bound, _ in cuts.bounds]
     larger, lesser = partial(call, "max_int64"), partial(call, "min_int64")
-    if _are_ordered(cuts):
+    if cuts.each:
         ends = list(accumulate(texts, larger, initial=first))[1:]
     else:
-        late = [_is_late(v, bound) for bound, _ in cuts]
+        late = [_is_late(v, bound) for bound, _ in cuts.bounds]
         low = reduce(larger, [t for t, last in zip(texts, late, strict=True) if not last], first)
         ends = [low, larger(low, reduce(lesser, [t for t, last in zip(texts, late, strict=True) if last], stop))]
     places = [first, *[emitter.local() for _ in ends], stop]

@@ -15,8 +15,8 @@ from fastgraph.graph.ir import Node
 MOST = 32
 #: And where there is one column to solve for: a call of BLAS by way of Python takes longer than the substitution.
 MOST_FOR_ONE = 512
-#: Elements of a matrix that is made Q and R, at most.
-MOST_ELEMENTS = 1024
+#: Of a matrix that is made Q and R, at most: rows, elements, and those times the columns of Q.
+MOST_ROWS, MOST_ELEMENTS, MOST_PRODUCTS = 1024, 4096, 1 << 15
 
 
 def cholesky_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
@@ -207,9 +207,11 @@ def qr_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     if dtype not in render.FLOATS or len(dims) < 2 or node.attrs["full_matrices"]:
         return None
     m, n = dims
-    if not m or not n or n > MOST or m * n > MOST_ELEMENTS:
+    if not m or not n or n > MOST or m > MOST_ROWS or m * n > MOST_ELEMENTS:
         return None
     k = min(m, n)
+    if m * n * k > MOST_PRODUCTS:
+        return None
     text = Text()
     made = {"a": m * n, "v": k * m, "w": n, "tau": k}
     kept = "\n".join([f"{name} = {text.call(f'local_{dtype}', str(size))}" for name, size in made.items()])

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fastgraph.compiler.nest.loop_nest import LoopNest
+from fastgraph.compiler.nest.loop_unrolling import MOST, is_few
 from fastgraph.compiler.nest.scalar_ir import Scalar, walk
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _down_own_columns(nest: LoopNest | FlatNest) -> dict[Scalar, None]:
     nor of those of a reduction round this one.
     """
     found: dict[Scalar, None] = {}  # in an order that is the same in every process: costs are sums
-    shared = frozenset(nest.dims)
+    shared = _written_out(nest).union(nest.dims)
     for term in walk([store.scalar for store in nest.stores]):
         if term.op == "reduce" and not term.free <= shared:
             bound = term.args[: term.attr[1]]
@@ -147,6 +148,8 @@ def loop_chains(nest: LoopNest | FlatNest, terms: Sequence[Scalar]) -> dict[Scal
     outer: frozenset[Scalar] = frozenset()
     for v in nest.dims:
         outer = chains[v] = outer | {v}
+    short = _written_out(nest)
+    outer -= short
     for store in nest.stores:
         around = outer
         for v in store.variables:
@@ -154,10 +157,16 @@ def loop_chains(nest: LoopNest | FlatNest, terms: Sequence[Scalar]) -> dict[Scal
     # Outer reductions come later in the walk than those in their bodies.
     for term in reversed(terms):
         if term.op == "reduce":
-            around = frozenset().union(*[chains[v] for v in term.free])
+            around = frozenset().union(*[chains[v] for v in term.free]) - short
             for v in term.args[: term.attr[1]]:
                 around = chains[v] = around | {v}
     return chains
+
+
+def _written_out(nest: LoopNest | FlatNest) -> frozenset[Scalar]:
+    """The short innermost loops round what is stored: what does not depend on them is computed once for all of it."""
+    loops = [nest.dims, *[store.variables for store in nest.stores]]
+    return frozenset([loop[-1] for loop in loops if len(loop) > 1 and is_few(loop[-1].args[0], MOST)])
 
 
 def trips(variables: Iterable[Scalar], chains: Mapping[Scalar, frozenset[Scalar]]) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 from fastgraph.compiler.nest.acyclic_clusters import Order
 from fastgraph.compiler.nest.build_nests import Lowering, build, effective_inputs, literal
 from fastgraph.compiler.nest.canonicalize import joined
-from fastgraph.compiler.nest.cost_model import LAUNCH, cost, weight
+from fastgraph.compiler.nest.cost_model import LAUNCH, LOAD, cost, weight
 from fastgraph.compiler.nest.loop_nest import LoopNest
 from fastgraph.compiler.nest.scalar_ir import Table, walk
 from fastgraph.core.base import expr, flags
@@ -44,6 +44,8 @@ SMALL = 1 << 16
 SAVING = 0.1
 #: Nanoseconds per element up to which a producer is recomputed by each of its consumers.
 CHEAP = 0.045
+#: Elements for each of all operands' from which on a result is computed again where that is no dearer than a load.
+SPREAD = 8
 #: Ops that read every element of their operands, some of them under a condition on the index.
 WHOLE = frozenset(
     {"transpose", "reshape", "expand_dims", "squeeze", "concat", "stack", "reverse", "pad", "tile", "roll"}
@@ -271,7 +273,9 @@ class Fusion:
             return False
         loads = sum(t.op == "load" for t in terms)
         price = sum(weight(t) for t in terms if t.op != "load")
-        return loads <= 2 and price <= CHEAP if size != 1 else price <= 10.0
+        # What is spread over many times as many elements as it is made of is computed sooner than it is read back.
+        spread = SPREAD * sum(self.avals[v].size or 0 for v in node.inputs) <= size
+        return loads <= 2 and price <= (LOAD if spread else CHEAP) if size != 1 else price <= 10.0
 
     def _wanted(self, node: Node) -> bool:
         """Return whether something other than a kernel takes a result of the node."""

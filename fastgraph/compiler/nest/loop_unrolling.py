@@ -31,8 +31,8 @@ def unrolled(nest: LoopNest, runs: Callable[[LoopNest], Sequence[Index]]) -> Loo
     """The nest without its short loops; `runs` finds the variables that are one loop together."""
     terms = walk([s.scalar for s in nest.stores])
     loops = [nest.dims[1:], *[s.variables for s in nest.stores], *[_bound(t) for t in terms if t.op == "reduce"]]
-    few = {v for loop in loops for v in loop if len(v.args) == 1 and _is_few(v.args[0], FEW)}
-    short = few | {v for v in nest.dims[:1] if _is_few(v.args[0], MOST)}
+    few = {v for loop in loops for v in loop if len(v.args) == 1 and is_few(v.args[0], FEW)}
+    short = few | {v for v in nest.dims[:1] if is_few(v.args[0], MOST)}
     short &= {run[0] for run in runs(nest) if len(run) == 1}
     short = short.difference(*[t.args[0].free for t in terms if t.op == "check"])
     made = _Unrolling(nest, short, {v.args[0].witness for v in short}).run(terms) if short else nest
@@ -51,14 +51,15 @@ def _columns(nest: LoopNest) -> LoopNest:
 
 def _is_column(load: Scalar, shape: Sequence[Scalar]) -> bool:
     """Return whether a load takes one place of each of many short rows."""
-    return len(shape) > 1 and bool(load.free) and not load.args[-1].free and _is_few(shape[-1], MOST)
+    return len(shape) > 1 and bool(load.free) and not load.args[-1].free and is_few(shape[-1], MOST)
 
 
 def _bound(term: Scalar) -> Index:
     return term.args[: term.attr[1]]
 
 
-def _is_few(extent: Scalar, most: int) -> bool:
+def is_few(extent: Scalar, most: int) -> bool:
+    """Return whether an extent is known and not above `most`, nor 0 or 1."""
     return 2 <= (extent.witness or 0) <= most and extent.is_known
 
 
@@ -80,7 +81,12 @@ class _Unrolling:
         ]
         short = {self.new(v) for v in self.short}
         dims = self.each(self.nest.dims)
-        if dims and dims[-1] in short and self.pays(terms) and self.fits(dims[-1:], [s.scalar for s in stores], True):
+        if (
+            dims
+            and dims[-1] in short
+            and self.pays(self.nest.dims, terms)
+            and self.fits(dims[-1:], [s.scalar for s in stores], True)
+        ):
             stores = [each for s in stores for each in self.written(s, dims[-1:])]
             dims = dims[:-1]
         if len(dims) > 1 and dims[0] in short and self.picks(dims[0], [s.scalar for s in stores]):
@@ -88,8 +94,15 @@ class _Unrolling:
             dims = dims[1:]
         found: list[Store] = []
         for s in stores:
-            if s.variables and short.issuperset(s.variables) and self.fits(s.variables, [s.scalar]):
+            last = s.variables[-1:]
+            if last and short.issuperset(s.variables) and self.fits(s.variables, [s.scalar]):
                 found += self.written(s, s.variables)
+            elif (
+                short.issuperset(last)
+                and self.pays(s.variables, walk([s.scalar]))
+                and self.fits(last, [s.scalar], True)
+            ):
+                found += self.written(s, last)
             else:
                 found.append(s)
         return LoopNest(dims, found, {k: self.each(s) for k, s in self.nest.shapes.items()}, self.nest.in_place)
@@ -128,12 +141,14 @@ class _Unrolling:
             return False
         return nested or not any(t.op == "reduce" for t in own)
 
-    def pays(self, terms: Sequence[Scalar]) -> bool:
-        """Return whether to write out the innermost shared loop: reductions in it read across it, or there are none."""
-        v, dims = self.nest.dims[-1], self.nest.dims
+    def pays(self, loops: Index, terms: Sequence[Scalar]) -> bool:
+        """Return whether to write out the innermost of several loops: reductions in it read across it, or none are."""
+        if len(loops) < 2:
+            return False
+        v = loops[-1]
         inner = [t for t in terms if t.op == "reduce" and v in t.free and not self.fits(_bound(t), [])]
         if not inner:
-            return len(dims) > 1
+            return True
         reads = [t for t in walk([t.args[-1] for t in inner]) if t.op == "load" and t.args]
         return any(t.args[-1] is v for t in reads)
 

@@ -42,12 +42,34 @@ def split(nest: FlatNest, scratch: Callable[[str, int], object]) -> list[FlatNes
         groups.setdefault(store.variables, []).append(store)
     for variables, members in groups.items():
         # The loops of the stores become the shared loops of a kernel of their own.
-        alone = [FlatStore(s.key, s.dtype, s.position, (), s.scalar) for s in members]
+        alone = _together(variables, [FlatStore(s.key, s.dtype, s.position, (), s.scalar) for s in members])
         done.append(FlatNest(variables, alone, stages(variables, alone), {}))
     rest = [s for s in stores if not _is_long(s.variables, s.scalar)]
     if rest:
         done.append(FlatNest((), rest, stages((), rest), {}))
     return done
+
+
+def _together(dims: Index, stores: list[FlatStore]) -> list[FlatStore]:
+    """The stores with loops of reductions joined: what several of them compute alike is then computed once."""
+    table, level = dims[0].table, {v: k for k, v in enumerate(dims)}
+    for stage in range(1, 1 + max(stages(dims, stores).values())):
+        first: dict[tuple[object, ...], Index] = {}
+        memo: dict[Scalar, Scalar] = {}
+        for term, when in stages(dims, stores).items():
+            if when != stage or not isinstance(term, Scalar):
+                continue
+            kind, n = term.attr
+            key = (max((level[v] for v in term.free), default=-1), *[v.args for v in term.args[:n]])
+            other = first.setdefault(key, term.args[:n])
+            body = table.substitute(term.args[n], dict(zip(term.args[:n], other, strict=True)))
+            memo[term] = table.reduce(kind, other, body)
+        scalars = [table.replaced(s.scalar, memo) for s in stores]
+        stores = [
+            FlatStore(s.key, s.dtype, s.position, s.variables, scalar)
+            for s, scalar in zip(stores, scalars, strict=True)
+        ]
+    return stores
 
 
 def few_at_a_time(nest: FlatNest) -> list[FlatNest]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 SHARD_NS = 30_000.0  # a shard of any kernel: several times what handing it to another thread costs
+HALF = 0.6  # of such a shard is each of two that a step is halved by: no other cut saves as much
 GEMM_PIECE_NS = 50_000.0
 GEMM_LEAST = 96  # rows or columns of a piece: below that BLAS packs more than it multiplies
 GEMM_DEEP_LEAST = 32  # where sums are so long that a piece of few is worth it: gradients of weights
@@ -43,7 +44,7 @@ def gemm_shards(batch: Sequence[int], m: int, n: int, k: int, size: int) -> tupl
     if count < 16:
         least = GEMM_DEEP_LEAST if k >= 4 * max(m, n) else GEMM_LEAST
         while pieces * 2 <= 32 and max(m, n) // (pieces * 2) >= least:
-            if one / (pieces * 2) < (SHARD_NS if pieces == 1 else GEMM_PIECE_NS):  # the first cut halves the time
+            if one / (pieces * 2) < (HALF * SHARD_NS if pieces == 1 else GEMM_PIECE_NS):
                 break
             pieces *= 2
     chunk = 1
