@@ -125,6 +125,9 @@ class PaddedBatch(OfTensors):
             raise invalid("Batch size must be greater than zero. [Op:PaddedBatchDatasetV2]")
         n = len(shapes)
         self.shapes, self.fill = rest[:n], rest[n:]
+        for least in (min(as_array(shape).tolist(), default=0) for shape in self.shapes if hasattr(shape, "numpy")):
+            if least < -1:
+                raise invalid(f"Dimension {least} must be >= -1 [Op:PaddedBatchDatasetV2]")
         known = self.size if drop and isinstance(self.size, int) else None
         leaves = nesting.flatten(source.spec)
         specs = [TensorSpec([known, *shape], leaf.dtype) for shape, leaf in zip(shapes, leaves, strict=True)]
@@ -243,8 +246,9 @@ def _up_to(spec: Any, value: Any) -> list[Any]:
 def _padded_shape(value: Any) -> TensorShape:
     if isinstance(value, TensorShape):
         return value
-    if isinstance(value, SymbolicTensor) and (known := known_value(value)) is not None:
-        value = known
+    if isinstance(value, SymbolicTensor):
+        known = known_value(value)
+        value = value if known is None or (np.asarray(known) < -1).any() else known  # what is wrong is said by the run
     if isinstance(value, SymbolicTensor):
         return TensorShape(None if value.shape.rank is None else [None] * (value.shape[0] or 0))
     if hasattr(value, "numpy"):

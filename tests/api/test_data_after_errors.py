@@ -131,6 +131,11 @@ def test_sizes_of_padded_batches_are_counts_or_open() -> None:
     for given in ([-2], tf.constant([-5], tf.int64)):
         with pytest.raises(ValueError, match="must be >= 0"):
             rows.padded_batch(3, given)
+    grouped = rows.group_by_window(
+        lambda x: tf.size(x, tf.int64), lambda _, w: w.padded_batch(2, tf.constant([5], tf.int64) * -1), 2
+    )
+    with pytest.raises(errors.InternalError, match="INVALID_ARGUMENT(.|\n)*Dimension -5 must be >= -1"):
+        list(grouped)
     for wrong in ([3.5], ["a"]):
         with pytest.raises(TypeError, match="must be a `tf.int64` vector tensor"):
             rows.padded_batch(3, wrong)
