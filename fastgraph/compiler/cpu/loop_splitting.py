@@ -69,7 +69,7 @@ def _bound(term: Scalar, v: Scalar) -> Scalar | None:
     return None if _guess(bound) is None else bound
 
 
-#: What bounds may be computed by.
+#: Operations that bounds may be computed by.
 _GUESSED: Mapping[str, Callable[..., int]] = {"add": add, "sub": sub, "mul": mul, "floormod": mod}
 
 

@@ -273,7 +273,7 @@ class Fusion:
             return False
         loads = sum(t.op == "load" for t in terms)
         price = sum(weight(t) for t in terms if t.op != "load")
-        # What is spread over many times as many elements as it is made of is computed sooner than it is read back.
+        # Few elements spread over many times as many are computed sooner than they are read back.
         spread = SPREAD * sum(self.avals[v].size or 0 for v in node.inputs) <= size
         return loads <= 2 and price <= (LOAD if spread else CHEAP) if size != 1 else price <= 10.0
 
