@@ -337,7 +337,7 @@ def _metadata(path: str) -> Any:
 
 
 def _understood(path: str, what: Callable[[bytes], Any]) -> Any:
-    """What a file says. Raises DataLossError where it says nothing."""
+    """Return what a file says. Raises DataLossError where it says nothing."""
     with raising_for(path):
         content = Path(path).read_bytes()
     try:
