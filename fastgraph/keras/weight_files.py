@@ -320,7 +320,7 @@ def _differences(file: Any, groups: _Groups) -> dict[str, str]:
 
 
 def _count(file: Any, name: str) -> int:
-    """Number of the weights in a group of a file; what has a name there, as the weights of words, is not among them."""
+    """The number of weights in a group of a file; what has a name there, as the weights of words, is not one."""
     return sum(each.isdigit() for each in file[name]) if name in file else 0
 
 
