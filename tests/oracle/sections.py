@@ -7,8 +7,9 @@ CHECKPOINTS = "## Checkpoints"
 AUTOGRAPH = "## TensorFlow's tests of AutoGraph"  # written by hand: the tests are TensorFlow's
 DOCSTRINGS = "## Examples of docstrings"
 SAVED_MODELS = "## SavedModels"  # written by hand, from what tests.oracle.saved_models says
+PIPELINES = "## Pipelines of tf.data"  # written by hand, from what tests.oracle.pipelines says
 #: In the order in which they stand at the end.
-KEPT = (HEADING, CHECKPOINTS, SAVED_MODELS, DOCSTRINGS, AUTOGRAPH)
+KEPT = (HEADING, CHECKPOINTS, SAVED_MODELS, PIPELINES, DOCSTRINGS, AUTOGRAPH)
 
 
 def section(text: str, heading: str = HEADING) -> str:
