@@ -324,7 +324,7 @@ class TextVectorization(Layer):
     def call(self, inputs: Any) -> Tensor | Any:
         """Return the numbers of the words, or rows."""
         words = self._words(inputs if isinstance(inputs, Tensor) else convert_to_tensor(inputs, string))
-        found = self._lookup_layer.numbers(words)
+        found: Any = self._lookup_layer.numbers(words)
         if self.output_mode == "int":
             n = self.output_sequence_length
             if self.ragged:
