@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph import errors
+from fastgraph.core.replicas import process
 from fastgraph.errors import NotBuiltError
 from fastgraph.replication import failure_detection, message_sums
 from fastgraph.replication.message_sums import SumKind
@@ -100,6 +101,7 @@ class Link:
         self._control, self._data = self._copy(comm_world), self._copy(comm_world)
         threaded = mpi.Query_thread() == mpi.THREAD_MULTIPLE
         self.company = failure_detection.Company(comm_world, self._control, people, threaded, self.journal)
+        process.failed = self.journal.fail
 
     # At the start.
 

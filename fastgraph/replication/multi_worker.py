@@ -241,7 +241,6 @@ class MultiWorkerMirroredStrategy(Strategy):
         link = collectives.link(options.timeout_seconds)
         self._rank, self._size = link.rank, link.size
         process.number = link.rank
-        process.failed = link.journal.fail if link.size > 1 else None
         self.cluster_resolver = cluster_resolver or cluster.resolver(link.rank, link.names)
         self.extended = _Processes(self, link, options)
 

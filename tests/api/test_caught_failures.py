@@ -42,7 +42,7 @@ def said(text: str, size: int = 2, *arguments: str, tier: str = "last") -> subpr
 
 
 FAILING = """
-where, way, places = sys.argv[1], sys.argv[2], tf.range(4)
+where, way = sys.argv[1], sys.argv[2]
 def failing(x):
     if x > 0.0:
         raise ValueError("of this process alone")
@@ -69,10 +69,10 @@ for i in range(2, 6):
     ("where", "way", "tier", "size"),
     [
         ("2", "function", "last", 2),
-        ("0", "function", "last", 2),
-        ("2", "function", "first", 3),
-        ("0", "eager", "first", 2),
-        ("2", "eager", "first", 3),
+        ("0", "function", "first", 3),
+        pytest.param("2", "function", "last", 3, marks=pytest.mark.slow),
+        pytest.param("0", "eager", "first", 2, marks=pytest.mark.slow),
+        pytest.param("2", "eager", "first", 3, marks=pytest.mark.slow),
     ],
 )
 def test_no_sum_is_of_two_steps_after_an_error_in_one_process(where: str, way: str, tier: str, size: int) -> None:
@@ -114,11 +114,11 @@ print("begun", begun)
 
 
 @needs_mpi
-@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("size", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_sums_that_nobody_asks_for_end_and_leave_their_memory(size: int) -> None:
     found = said(ABANDONED, size)
     assert found.returncode == 0, found.stderr
-    assert re.findall(r"begun (\d+)", found.stdout) == ["60"] * size or "begun 40" in found.stdout, found.stdout
+    assert len({*re.findall(r"begun (\d+)", found.stdout)} - {"0"}) == 1, found.stdout  # as many in all
     totals = re.findall(r"^result \d total (\S+)$", found.stdout, re.M)
     assert [float(total) for total in totals] == [size * (size + 1) / 2] * size, found.stdout
 
@@ -161,17 +161,6 @@ def test_who_was_interrupted_while_it_waited_does_not_wait(way: str) -> None:
 
 
 FORKED = """
-def forked(x):
-    if rank and flag and not os.fork():
-        children.append(True)
-    return x
-flag, children = [], []
-@tf.function
-def step(x):
-    def run(x):
-        total = all_reduced(x)
-        return total, tf.numpy_function(forked, [x], tf.float32)
-    return strategy.run(run, (x,))
 array = np.ones(4, np.float32)
 link.all_reduce([array])
 number = link.start([array])
@@ -230,7 +219,7 @@ print("done")
 
 
 @needs_mpi
-@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("size", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_large_shares_are_sent_in_pieces(size: int) -> None:
     found = said(SHARES, size)
     assert found.returncode == 0 and found.stdout.count("done") == size, (found.stdout, found.stderr)
