@@ -469,7 +469,7 @@ def test_unconverted_loop_is_told_apart() -> None:
 
     with pytest.raises(ValueError, match="would go on for ever"):
         f(Dataset.range(3))
-    with pytest.raises(ValueError, match="only supported in eager mode"):
+    with pytest.raises(RuntimeError, match="only supported in eager mode"):
         tf.function(lambda: Dataset.range(3).as_numpy_iterator())()
     with pytest.raises(TypeError, match=r"only supports `len` in eager mode"):
         tf.function(lambda d: len(d), autograph=False)(Dataset.range(3))
