@@ -136,7 +136,7 @@ def test_wheel_holds_what_runs(wheel: Path) -> None:
     ):
         assert needed in names
     assert "License-Expression: Apache-2.0" in metadata and "Version: 2.21.0+fastgraph.0.1.0" in metadata
-    assert unpacked < 11e6, f"{unpacked / 1e6:.2f} MB"  # the aim is 10; 6.8 are Python sources
+    assert unpacked < 11.2e6, f"{unpacked / 1e6:.2f} MB"  # the aim is 10; 7.0 are Python sources
 
 
 def test_wheel_works_elsewhere(folder: Path, wheel: Path, tmp_path: Path) -> None:
