@@ -59,8 +59,8 @@ WRITTEN_OUT = {"philox", "poolings"}
 OF_CALLS = {"_tape", "executor", "fast_call", "tensor"}
 # Loops of few instructions, of which one that lies across 32 bytes took a quarter longer (a + b of 1,000 floats).
 OF_LOOPS = {"primitive"}
-# Written for few calls a node, most of them of Python's, or for calls of MPI: a third of their size goes, and no time that can
-# be measured.
+# Written for few calls a node, most of them of Python's, or for calls of MPI: a third of their size goes, and no time
+# that can be measured.
 SMALL = {"attribute_bytes", "message_sums", "node_bytes"}
 COMPILE_ARGS = ["-O1", "-g"] if DEBUG else ["-O2", "-ftree-vectorize", "-g0"]
 COMPILE_ARGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-pthread", "-Wno-unused-function"]
