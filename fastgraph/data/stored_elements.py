@@ -34,7 +34,7 @@ from fastgraph.core.op_errors import enum_name, format_shape, message_name
 from fastgraph.core.tensor import EagerTensor, Tensor, as_array, from_array
 from fastgraph.data.element_functions import Mapped
 from fastgraph.data.element_specs import Element, tensor_specs
-from fastgraph.data.handles import resolve
+from fastgraph.data.handles import held_by, resolve
 from fastgraph.data.random_access import Table, table_of
 from fastgraph.data.sources import Run, Source
 from fastgraph.errors import AlreadyExistsError, DataLossError, NotFoundError, OpError, UnknownError
@@ -95,7 +95,11 @@ def _feed(take: Callable[[bytes], None], given: object, seen: set[int]) -> None:
     elif isinstance(value, partial):
         _feed(take, [value.func, value.args, value.keywords], seen)
     elif isinstance(value, Mapped):
-        _feed(take, [value.graph, [one for one in value.taken if isinstance(one, EagerTensor)], value.seeds()], seen)
+        _feed(
+            take,
+            [value.graph, [held_by(one) or one for one in value.taken if isinstance(one, EagerTensor)], value.seeds()],
+            seen,
+        )
     elif isinstance(value, Graph):
         if id(value) not in seen:
             seen.add(id(value))

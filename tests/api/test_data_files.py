@@ -287,6 +287,13 @@ def test_the_fingerprint_tells_functions_and_files_apart(tmp_path):
     assert pieces(4) == pieces(4) != pieces(6)
 
 
+def test_the_fingerprint_has_the_datasets_that_functions_give():
+    def nested(n):
+        return int(Dataset.range(2).flat_map(lambda x: Dataset.range(n)).fingerprint())
+
+    assert nested(3) == nested(3) != nested(4)
+
+
 def test_snapshots_of_other_random_numbers_lie_elsewhere(tmp_path):
     def drawn(seed):
         dataset = Dataset.range(9).map(lambda x: x + tf.random.uniform([], 0, 999, tf.int64, seed=seed))
