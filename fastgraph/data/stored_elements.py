@@ -20,8 +20,9 @@ import shutil
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ from fastgraph.core.op_errors import enum_name, format_shape, message_name
 from fastgraph.core.tensor import EagerTensor, Tensor, as_array, from_array
 from fastgraph.data.element_functions import Mapped
 from fastgraph.data.element_specs import Element, tensor_specs
-from fastgraph.data.handles import resolve
+from fastgraph.data.handles import held_by, resolve
 from fastgraph.data.random_access import Table, table_of
 from fastgraph.data.sources import Run, Source
 from fastgraph.errors import AlreadyExistsError, DataLossError, NotFoundError, OpError, UnknownError
@@ -87,15 +88,18 @@ def _feed(take: Callable[[bytes], None], given: object, seen: set[int]) -> None:
     elif callable(value) and hasattr(value, "__code__"):
         if id(value) not in seen:
             seen.add(id(value))
-            take(
-                value.__code__.co_code
-                + repr([c for c in value.__code__.co_consts if not hasattr(c, "co_code")]).encode()
-            )
-            _feed(
-                take, [cell.cell_contents for cell in value.__closure__ or () if cell.cell_contents is not value], seen
-            )
+            held = [cell.cell_contents for cell in value.__closure__ or () if cell.cell_contents is not value]
+            _feed(take, [value.__code__, held, value.__defaults__, value.__kwdefaults__], seen)
+    elif isinstance(value, CodeType):  # those of functions within it are among its constants
+        _feed(take, [value.co_code, value.co_names, value.co_consts], seen)
+    elif isinstance(value, partial):
+        _feed(take, [value.func, value.args, value.keywords], seen)
     elif isinstance(value, Mapped):
-        _feed(take, [value.graph, [one for one in value.taken if isinstance(one, EagerTensor)], value.seeds()], seen)
+        _feed(
+            take,
+            [value.graph, [held_by(one) or one for one in value.taken if isinstance(one, EagerTensor)], value.seeds()],
+            seen,
+        )
     elif isinstance(value, Graph):
         if id(value) not in seen:
             seen.add(id(value))
@@ -107,7 +111,7 @@ def _feed(take: Callable[[bytes], None], given: object, seen: set[int]) -> None:
             _feed(take, {k: v for k, v in sorted(vars(value).items()) if k not in value.aside}, seen)
     elif isinstance(value, bytes):
         take(value)
-    elif isinstance(value, str | int | float | bool | None) or hasattr(value, "_serialize"):
+    elif isinstance(value, str | int | float | bool | np.generic | None) or hasattr(value, "_serialize"):
         take(repr(value).encode())
     else:
         take(type(value).__name__.encode())

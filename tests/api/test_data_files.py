@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import os
 from typing import Any
 
@@ -259,6 +260,38 @@ def test_the_fingerprint_is_that_of_the_elements():
     before = int(kept.fingerprint())
     list(kept)
     assert int(kept.fingerprint()) == before
+
+
+def _multiples(k):
+    return iter([0, k])
+
+
+def test_the_fingerprint_tells_functions_and_files_apart(tmp_path):
+    def rows(function):
+        return int(Dataset.from_generator(function, output_signature=tf.TensorSpec((), tf.int64)).fingerprint())
+
+    def kept(k):
+        return lambda: _multiples(int(k))
+
+    def given(k):
+        return lambda n=k: _multiples(n)
+
+    def pieces(size):
+        return int(tf.data.FixedLengthRecordDataset(str(tmp_path / "rows"), size).fingerprint())
+
+    assert rows(lambda: (i * 2 for i in range(3))) != rows(lambda: (i * 3 for i in range(3)))
+    assert rows(lambda: iter(list(b"ab"))) != rows(lambda: iter(set(b"ab")))
+    assert rows(functools.partial(_multiples, 2)) != rows(functools.partial(_multiples, 3))
+    assert rows(kept(np.int64(2))) == rows(kept(np.int64(2))) != rows(kept(np.int64(3)))
+    assert rows(given(2)) == rows(given(2)) != rows(given(3))
+    assert pieces(4) == pieces(4) != pieces(6)
+
+
+def test_the_fingerprint_has_the_datasets_that_functions_give():
+    def nested(n):
+        return int(Dataset.range(2).flat_map(lambda x: Dataset.range(n)).fingerprint())
+
+    assert nested(3) == nested(3) != nested(4)
 
 
 def test_snapshots_of_other_random_numbers_lie_elsewhere(tmp_path):
