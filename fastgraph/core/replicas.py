@@ -105,11 +105,13 @@ class _Process:
     """This process among those of a MultiWorkerMirroredStrategy: its number, and whether it has warned.
 
     failed: notes that what the processes do together has ended by an error in this one; None without others.
+    staged: how often something that brings values of processes together was called, in traces too.
     """
 
     number = 0
     warned = False
     failed: Callable[[], None] | None = None
+    staged = 0
 
 
 process = _Process()

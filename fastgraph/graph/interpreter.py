@@ -46,14 +46,14 @@ def interpret(graph: Graph, arguments: Sequence[Any], run_loop: RunLoop | None =
 
 def note_failure(graph: Graph) -> None:
     """Note that a run of a graph has failed, if it brings values of processes together: others may go on with it."""
-    if replicas.process.failed is not None and _talks(graph):
+    if replicas.process.failed is not None and talks(graph):
         replicas.process.failed()
 
 
-def _talks(graph: Graph) -> bool:
+def talks(graph: Graph) -> bool:
     """Return whether a graph brings values of processes together."""
     return any(
-        node.op.name == "communicate" or any(_talks(inner) for inner, _ in subgraphs(node)) for node in graph.nodes
+        node.op.name == "communicate" or any(talks(inner) for inner, _ in subgraphs(node)) for node in graph.nodes
     )
 
 

@@ -24,6 +24,7 @@ from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get
+from fastgraph.core.replicas import process
 from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.core.tensor import Tensor, bind, convert, current_trace, from_array, get_slot, init_scope
 from fastgraph.errors import (
@@ -277,6 +278,7 @@ def communicated(
         "like": tuple([like[1:] for like in results]),
         "early": early,
     }
+    process.staged += 1
     made = bind(get("communicate"), tuple(inputs), attrs)
     return list(made) if isinstance(made, tuple | list) else [made]
 

@@ -5,17 +5,18 @@ Rule: a thread's scopes are a stack (core/replicas.py); outside of all there is 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
 
 from fastgraph.core import replicas
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int32
 from fastgraph.core.conversion import constant, convert_to_tensor
 from fastgraph.core.tape.indexed_slices import IndexedSlices
-from fastgraph.core.tensor import Tensor
-from fastgraph.errors import NotBuiltError
+from fastgraph.core.tensor import Tensor, current_trace
+from fastgraph.errors import NotBuiltError, OutOfRangeError
 from fastgraph.ops.custom_gradients import custom_gradient
 from fastgraph.ops.python_functions import numpy_function
 from fastgraph.replication.reductions import ReduceOp, flat_tensors, way
@@ -26,6 +27,25 @@ Args = Sequence[Any]
 Named = Mapping[str, Any] | None
 
 outside: Any = None  #: The context of the default strategy, which strategy.py makes.
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def of_all_processes(method: _Method) -> _Method:
+    """Make a method that all processes call alike: an error of this one, but for the end of data, is noted."""
+
+    @functools.wraps(method)
+    def noting(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(*args, **kwargs)
+        except (StopIteration, OutOfRangeError):
+            raise
+        except BaseException:
+            if replicas.process.failed is not None and current_trace() is None:
+                replicas.process.failed()
+            raise
+
+    return cast("_Method", noting)
 
 
 class InputContext:

@@ -35,6 +35,7 @@ from fastgraph.ops.elementwise import minimum as minimum_op
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import shape
 from fastgraph.ops.reduction import reduce_any
+from fastgraph.replication.contexts import of_all_processes
 from fastgraph.staging import autograph
 from fastgraph.state.distributed import DistributedValues, PerReplica, PerReplicaSpec
 
@@ -335,6 +336,7 @@ class DistributedIterator(SteppedIterator):
     def _type_spec(self) -> DistributedIteratorSpec:
         return DistributedIteratorSpec(self._inner._type_spec, self._strategy, self._how)
 
+    @of_all_processes
     def __next__(self) -> Any:
         if not self._agrees or current_trace() is not None:
             return self._completed(next(self._inner))
@@ -375,6 +377,7 @@ class DistributedIterator(SteppedIterator):
             lambda *leaves: _on_each(self._strategy, lambda i: _moved(leaves[i - own[0]])), *elements
         )
 
+    @of_all_processes
     def get_next_as_optional(self) -> Optional:
         """Return the next element as an Optional, an empty one after the last."""
         found = self._inner.get_next_as_optional()

@@ -33,6 +33,7 @@ from fastgraph.replication.contexts import (
     check_between,
     get_replica_context,
     merge,
+    of_all_processes,
 )
 from fastgraph.replication.input import (
     Calls,
@@ -290,6 +291,7 @@ class Strategy:
                 self._made[name, count] = self._new(next_creator, kwargs)
         return self._made[name, count]
 
+    @of_all_processes
     def _new(self, next_creator: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
         with device(self._devices[0]):
             first = next_creator(**kwargs)
@@ -415,6 +417,7 @@ class Strategy:
 
     experimental_distribute_datasets_from_function = distribute_datasets_from_function
 
+    @of_all_processes
     def experimental_distribute_values_from_function(self, value_fn: Callable[[ValueContext], Any]) -> Any:
         """Return what `value_fn(ValueContext)` gives for each replica, as one structure of PerReplica values.
 

@@ -23,9 +23,11 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.base.type_specs import TypeSpec
 from fastgraph.core.conversion import is_sequence
 from fastgraph.core.native.buffer import Cell
+from fastgraph.core.replicas import process
 from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_state, init_scope
 from fastgraph.errors import InaccessibleTensorError
 from fastgraph.graph.differentiate import entering
+from fastgraph.graph.interpreter import talks
 from fastgraph.graph.source_lines import boundaries
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.graph.trace import GraphTrace, out_of_reach
@@ -293,7 +295,18 @@ class Function(MethodCall):
             return self._call_graph(args, kwargs)
 
     def _call_graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        concrete, leaves, has_traced = self._find(args, kwargs)
+        staged = process.staged
+        try:
+            concrete, leaves, has_traced = self._find(args, kwargs)
+        except BaseException:
+            # No graph has run, so that nobody else notes what other processes may have gone on with.
+            if (
+                process.failed is not None
+                and current_state().trace is None
+                and (process.staged != staged or any(talks(each._trace.graph) for each in self._traces.all()))
+            ):
+                process.failed()
+            raise
         if has_traced and concrete.first is not None:
             first, concrete.first = concrete.first, None
             return first.call_flat(leaves)

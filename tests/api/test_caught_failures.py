@@ -22,7 +22,7 @@ first = lambda value: strategy.experimental_local_results(value)[0].numpy()
 def said(number, call):
     try:
         print("result", rank, number, float(call()), flush=True)
-    except (tf.errors.OpError, ValueError) as error:
+    except (tf.errors.OpError, ValueError, TypeError) as error:
         print("error", rank, number, type(error).__name__, str(error).replace("\\n", " "), flush=True)
 def interrupted(seconds, call):
     threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -223,3 +223,39 @@ print("done")
 def test_large_shares_are_sent_in_pieces(size: int) -> None:
     found = said(SHARES, size)
     assert found.returncode == 0 and found.stdout.count("done") == size, (found.stdout, found.stderr)
+
+
+BEFORE = """
+kind = sys.argv[1]
+@tf.function(input_signature=[tf.TensorSpec([2])] if kind == "signature" else None)
+def step(x, fails=False):
+    found = strategy.run(all_reduced, (x,))
+    if fails:
+        raise ValueError("while tracing")
+    return found
+def value(context):
+    if rank == 1 and value.number == 1:
+        raise ValueError("of this process alone")
+    return np.full(2, 10.0**value.number, np.float32)
+def called(i):
+    value.number, wrong = i, rank == 1 and i == 1
+    if kind == "values":
+        return first(step(strategy.experimental_distribute_values_from_function(value)))[0]
+    if kind == "variable":
+        with strategy.scope():
+            tf.Variable(lambda: value(None))
+    x = np.full(3 if wrong and kind == "signature" else 2, 10.0**i, np.float32)
+    return first(step(x, True) if wrong and kind == "tracing" else step(x))[0]
+for i in range(4):
+    said(i, lambda: called(i))
+"""
+
+
+@needs_mpi
+@pytest.mark.parametrize("kind", ["tracing", "signature", "values", "variable"])
+def test_errors_before_a_graph_runs_are_noted_too(kind: str) -> None:
+    found = said(BEFORE, 2, kind, tier="first")
+    results = re.findall(r"result \d (\d) ([\d.]+)", found.stdout)
+    assert found.returncode != 0 and results, found.stderr
+    assert all(float(value) == 2 * 10.0 ** int(i) for i, value in results), found.stdout
+    assert "Process 1 of 2" in found.stdout and "has caught an error of a run before exchange" in found.stdout
