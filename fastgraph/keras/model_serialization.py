@@ -119,7 +119,10 @@ def clone_model(model: Any, input_tensors: Any = None, clone_function: Any = Non
         raise NotBuiltError("clone_model takes no clone_function: from_config of a changed get_config() makes others.")
     with identifiers.sharing():
         config = model.get_config()
-    classes = {type(layer).__name__: type(layer) for layer in model._flatten_layers()}
+    classes: dict[str, Any] = {}
+    for layer in model._flatten_layers():
+        if classes.setdefault(type(layer).__name__, type(layer)) is not type(layer):
+            raise NotBuiltError(f"clone_model takes no two classes of one name ({type(layer).__name__}): rename one.")
     with identifiers.CustomObjectScope(classes), identifiers.sharing():
         return type(model).from_config(config)
 

@@ -35,7 +35,7 @@ def of_all_processes(method: _Method) -> _Method:
     """Make a method that all processes call alike: an error of this one, but for the end of data, is noted."""
 
     @functools.wraps(method)
-    def noting(*args: Any, **kwargs: Any) -> Any:
+    def noting(*args: object, **kwargs: object) -> Any:
         try:
             return method(*args, **kwargs)
         except (StopIteration, OutOfRangeError):

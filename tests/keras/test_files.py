@@ -545,3 +545,11 @@ def test_labels_as_rows() -> None:
     assert keras.utils.to_categorical(1, 3, "int64").tolist() == [0, 1, 0]
     with pytest.raises(IndexError):
         keras.utils.to_categorical([3], 3)
+
+
+def test_clones_of_two_classes_of_one_name_are_refused() -> None:
+    layers = fg.keras.layers
+    other = type("Dense", (layers.Dense,), {"call": lambda self, x: layers.Dense.call(self, x) * 0.0 + 42.0})
+    model = fg.keras.Sequential([fg.keras.Input((2,)), other(3), layers.Dense(2)])
+    with pytest.raises(fg.errors.NotBuiltError, match="two classes of one name"):
+        fg.keras.models.clone_model(model)
