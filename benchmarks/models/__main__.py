@@ -97,8 +97,8 @@ def geometric_mean(values: list[float]) -> float:
 
 
 def ms(us: float) -> str:
-    """Milliseconds with three digits."""
-    return report.us(us / 1e3)
+    """Milliseconds with three digits, of less than a tenth of a microsecond none."""
+    return report.us(us / 1e3 if us >= 0.1 else 0.0)
 
 
 def least(row: dict[str, Any], what: str) -> tuple[str, float] | None:
