@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core import replicas
 from fastgraph.core.base.dtype import int64, string
 from fastgraph.core.base.file_errors import raising_for
 from fastgraph.core.base.locks import Lock
@@ -253,8 +254,11 @@ def record_if(condition: TensorLike | Callable[[], Any] | None) -> Iterator[None
 
 
 def should_record_summaries() -> Any:
-    """Return whether summaries are written: there is a writer, and no `record_if` is against it. -> bool[]."""
-    if default_writer() is None:
+    """Return whether summaries are written: there is a writer, and no `record_if` is against it. -> bool[].
+
+    Of a strategy's replicas the first alone writes.
+    """
+    if default_writer() is None or not replicas.is_first():
         return convert(False)
     condition = current_state().extra.get(_RECORDS)
     condition = condition() if callable(condition) else condition

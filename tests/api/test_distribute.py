@@ -737,3 +737,21 @@ def test_sums_over_one_replica_are_tensors() -> None:
     one = fg.distribute.get_replica_context()
     found = one.all_reduce("SUM", {"a": 1.0, "b": [fg.constant([2])]})
     assert fg.is_tensor(found["a"]) and float(found["a"].numpy()) == 1.0 and found["b"][0].numpy().tolist() == [2]
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_of_replicas_the_first_alone_writes_summaries(strategy: Any, staged: bool, tmp_path: Path) -> None:
+    def run(x: Any) -> Any:
+        return fg.summary.write("of_a_replica", x, step=1), fg.summary.should_record_summaries()
+
+    def step(x: Any) -> Any:
+        return strategy.run(run, (x,))
+
+    with fg.summary.create_file_writer(str(tmp_path)).as_default():
+        written, recorded = (fg.function(step) if staged else step)(fg.constant(2.0))
+        fg.summary.write("between", 1.0, step=1)
+    first, second = (bool(x) for x in strategy.experimental_local_results(written))
+    assert first and not second
+    assert [bool(x) for x in strategy.experimental_local_results(recorded)] == [True, False]
+    content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert content.count(b"of_a_replica") == 1 and content.count(b"between") == 1
