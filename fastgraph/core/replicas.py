@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -96,6 +96,11 @@ def count() -> int:
     return scopes.stack[-1][0].num_replicas_in_sync if scopes.stack else 1
 
 
+def is_first() -> bool:
+    """Return whether this thread is in no replica of a strategy's scope but the first: that one writes for all."""
+    return not scopes.stack or getattr(scopes.stack[-1][1], "_replica_id", 0) == 0
+
+
 def between() -> bool:
     """Return whether this thread is in the scope of a strategy and not in a replica."""
     return bool(scopes.stack) and scopes.stack[-1][1] is None
@@ -104,14 +109,26 @@ def between() -> bool:
 class _Process:
     """This process among those of a MultiWorkerMirroredStrategy: its number, and whether it has warned.
 
-    failed: notes that what the processes do together has ended by an error in this one; None without others.
+    journal: of what it has begun with others (replication/message_sums.py), None without any.
     staged: how often something that brings values of processes together was called, in traces too.
     """
 
     number = 0
     warned = False
-    failed: Callable[[], None] | None = None
+    journal: Any = None
     staged = 0
+
+    def begun(self) -> int:
+        """Return how many exchanges with others were begun."""
+        return 0 if self.journal is None else int(self.journal.begun)
+
+    def note_failure(self, begun: int) -> None:
+        """Note that what the processes do together has ended by an error in this one, and whether behind an exchange.
+
+        begun: how many there were when it began.
+        """
+        if self.journal is not None:
+            self.journal.fail(self.journal.begun > begun)
 
 
 process = _Process()

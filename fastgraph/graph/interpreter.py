@@ -33,21 +33,21 @@ def interpret(graph: Graph, arguments: Sequence[Any], run_loop: RunLoop | None =
 
     Raises what the ops raise, with the node and the user's source lines added to the message.
     """
-    outer = _run.attempt, _run.loop
+    outer, begun = (_run.attempt, _run.loop), replicas.process.begun()
     _run.attempt, _run.loop = None, run_loop  # a handler of a signal calls, in the middle of what may be given up
     try:
         return _interpret(graph, arguments)
     except BaseException:
-        note_failure(graph)
+        note_failure(graph, begun)
         raise
     finally:
         _run.attempt, _run.loop = outer
 
 
-def note_failure(graph: Graph) -> None:
+def note_failure(graph: Graph, begun: int) -> None:
     """Note that a run of a graph has failed, if it brings values of processes together: others may go on with it."""
-    if replicas.process.failed is not None and talks(graph):
-        replicas.process.failed()
+    if replicas.process.journal is not None and talks(graph):
+        replicas.process.note_failure(begun)
 
 
 def talks(graph: Graph) -> bool:
@@ -74,7 +74,7 @@ def interpret_unless(
 
     It is asked between two nodes, before anything has happened that cannot be done again: a write, or a call of Python.
     """
-    outer = _run.attempt, _run.loop
+    outer, begun = (_run.attempt, _run.loop), replicas.process.begun()
     _run.attempt, _run.loop = _Attempt(time.thread_time() + seconds, better), run_loop
     try:
         return _interpret(graph, arguments)
@@ -83,7 +83,7 @@ def interpret_unless(
             raise
         return None
     except BaseException:
-        note_failure(graph)
+        note_failure(graph, begun)
         raise
     finally:
         _run.attempt, _run.loop = outer

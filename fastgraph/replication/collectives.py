@@ -27,6 +27,7 @@ from fastgraph.core.replicas import process
 from fastgraph.errors import NotBuiltError
 from fastgraph.replication import failure_detection, message_sums
 from fastgraph.replication.message_sums import SumKind
+from fastgraph.runtime.executor import count_exchanges
 
 _HELLO, _TABLE, _ASKED, _ANSWER = 7703, 7704, 7705, 7706  # tags
 _LOOKS = range(30)  # at a request before the processor is given to others again: each look moves bytes
@@ -101,7 +102,8 @@ class Link:
         self._control, self._data = self._copy(comm_world), self._copy(comm_world)
         threaded = mpi.Query_thread() == mpi.THREAD_MULTIPLE
         self.company = failure_detection.Company(comm_world, self._control, people, threaded, self.journal)
-        process.failed = self.journal.fail
+        process.journal = self.journal
+        count_exchanges(self.journal.place_of_begun())
 
     # At the start.
 
@@ -184,7 +186,8 @@ class Link:
             raise
 
     def _compare(self, number: int, digest: int, words: str) -> None:
-        comm, own = self._control, (number, digest, words, number == self.journal.compared)
+        caught = self.journal.caught if number == self.journal.compared else 0
+        comm, own = self._control, (number, digest, words, caught)
         if self.rank:
             self._sent = [comm.isend(own, 0, _ASKED)]
             self._await(lambda: comm.improbe(0, _ANSWER), number).recv()
@@ -196,11 +199,11 @@ class Link:
             groups.setdefault(tuple(theirs[:2]), []).append((rank, theirs[2]))
         if len(groups) > 1:
             verdict = self.company.differ(number, list(groups.values()))
-            places = [theirs[0] if theirs[3] else 0 for theirs in all_]  # where errors were caught
+            places = [(theirs[0], theirs[3]) if theirs[3] else (0, 0) for theirs in all_]  # where errors were caught
             if len(set(places)) > 1:
                 rank = places.index(max(places))
                 other = places.index(min(places))
-                verdict = self.company.failed(rank, places[rank], other, places[other])
+                verdict = self.company.failed(rank, places[rank][0], other, places[other][0])
             self.company.accuse(verdict)
             self.company.look()
         self._sent = [comm.isend(True, rank, _ANSWER) for rank in range(1, self.size)]

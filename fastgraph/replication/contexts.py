@@ -15,7 +15,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int32
 from fastgraph.core.conversion import constant, convert_to_tensor
 from fastgraph.core.tape.indexed_slices import IndexedSlices
-from fastgraph.core.tensor import Tensor, current_trace
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError, OutOfRangeError
 from fastgraph.ops.custom_gradients import custom_gradient
 from fastgraph.ops.python_functions import numpy_function
@@ -36,13 +36,13 @@ def of_all_processes(method: _Method) -> _Method:
 
     @functools.wraps(method)
     def noting(*args: object, **kwargs: object) -> Any:
+        begun = replicas.process.begun()
         try:
             return method(*args, **kwargs)
         except (StopIteration, OutOfRangeError):
             raise
         except BaseException:
-            if replicas.process.failed is not None and current_trace() is None:
-                replicas.process.failed()
+            replicas.process.note_failure(begun)
             raise
 
     return cast("_Method", noting)

@@ -299,9 +299,9 @@ class Company:
 
     def failed(self, rank: int, number: int, other: int, another: int = 0) -> tuple[str, str]:
         """Return the verdict on a process that has caught an error where another one has had none, or elsewhere."""
-        where = f"one before number {another}" if another else "had none there"
+        where = "none there" if not another else "one of another step" if another == number else f"one before {another}"
         return "InvalidArgumentError", (
-            f"{self.of(rank)} has caught an error of a run before exchange number {number}, and process {other} has "
+            f"{self.of(rank)} has caught an error of a run before exchange number {number}, process {other} has had "
             f"{where}: they are not at the same step any more."
         )
 

@@ -10,7 +10,8 @@ class Journal:
 
     asked: bool
     waits: bool
-    failed: bool
+    failed: int
+    caught: int
     begun: int
     compared: int
     awaited: int
@@ -20,8 +21,10 @@ class Journal:
     since: float
     def go(self, digest: int, words: str) -> tuple[int, int]:
         """Note the beginning of an exchange; return its number, and a digest of it and of all that were before it."""
-    def fail(self) -> None:
+    def fail(self, behind: bool = False) -> None:
         """Note that something failed which was to bring together values of processes; nobody waits for it now."""
+    def place_of_begun(self) -> int:
+        """Return the address of `begun`."""
     def recent(self) -> tuple[int, int, tuple[tuple[int, int, str], ...]]:
         """Return how many exchanges were begun, which was compared, and the last of them: number, way, words."""
     def wait(self, number: int) -> float:

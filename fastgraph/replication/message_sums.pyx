@@ -116,12 +116,13 @@ cdef class Journal:
     begun: how many; awaited: which it waits for (0: none), since when; waits: it waits for one; limit: seconds
     that it does; asked: Python is asked before anything is begun or waited for; under_way, large: large sums now, and
     how many there have been. failed: what this process would have brought together with others has failed since the
-    last exchange, so the next one is compared; compared: the last one that was for that.
+    last exchange (2: in a run which that one is of), so the next one is compared; compared, caught: the last one that
+    was for that, and what `failed` was.
     To begin or end an exchange is done `with` it: one thread after the other.
     """
 
     cdef int32_t turn, spin       # spin: of what follows, but for the limit
-    cdef public int32_t asked, waits, failed
+    cdef public int32_t asked, waits, failed, caught
     cdef int32_t forked_off       # this is a child of the process: MPI is not its own
     cdef public int64_t begun, awaited, under_way, large, compared
     cdef public double limit, since
@@ -150,8 +151,9 @@ cdef class Journal:
         self.words[digest] = words
         fg_spin_lock(&self.spin)
         if self.failed:
-            self.failed, self.compared = 0, self.begun + 1
-            self.way = ~self.way
+            self.compared, self.caught = self.begun + 1, self.failed
+            self.way = ~(self.way + self.failed)
+            self.failed = 0
         fg_spin_unlock(&self.spin)
         return self.note(digest), self.way
 
@@ -159,10 +161,17 @@ cdef class Journal:
         """Return whether Python is asked before a sum begins."""
         return fg_load32(&self.asked) or fg_load32(&self.failed)
 
-    def fail(self) -> None:
-        """Note that something failed which was to bring together values of processes; nobody waits for it now."""
-        self.failed = 1
+    def fail(self, bint behind=False) -> None:
+        """Note that something failed which was to bring together values of processes; nobody waits for it now.
+
+        behind: it had begun an exchange. Processes with errors of other steps differ in that between two exchanges.
+        """
+        self.failed = max(self.failed, 1 + behind)
         self.await_(0)
+
+    def place_of_begun(self) -> int:
+        """Return the address of `begun`."""
+        return <size_t>&self.begun
 
     def recent(self) -> tuple[int, int, tuple[tuple[int, int, str], ...]]:
         """Return how many exchanges were begun, which was compared, and the last of them: number, way, words."""

@@ -21,7 +21,7 @@ from fastgraph.ops.elementwise import cast
 from fastgraph.ops.joining import stack
 from fastgraph.ops.python_functions import communicated
 from fastgraph.replication import cluster, collectives, slurm
-from fastgraph.replication.contexts import Args, check_between
+from fastgraph.replication.contexts import check_between, of_all_processes
 from fastgraph.replication.reductions import ReduceOp, Way, joined, per_replica, reduced, way
 from fastgraph.replication.strategy import Strategy, StrategyExtended
 
@@ -253,13 +253,7 @@ class MultiWorkerMirroredStrategy(Strategy):
     def _own(self) -> range:
         return range(self._rank, self._rank + 1)
 
-    def _each(self, fn: Callable[..., Any], args: Args, kwargs: dict[str, Any]) -> Any:
-        try:
-            return super()._each(fn, args, kwargs)
-        except BaseException:
-            if process.failed is not None:
-                process.failed()
-            raise
+    _each = of_all_processes(Strategy._each)
 
 
 class ExperimentalMultiWorkerMirroredStrategy(MultiWorkerMirroredStrategy):

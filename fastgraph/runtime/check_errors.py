@@ -26,9 +26,9 @@ class FailedChecks:
         self.program = program
         self.table = table
 
-    def run_failed(self) -> None:
-        """Note that a run has failed."""
-        note_failure(self.program.graph)
+    def run_failed(self, begun: int) -> None:
+        """Note that a run has failed, which began when `begun` exchanges with other processes had."""
+        note_failure(self.program.graph, begun)
 
     def unlike_rows(self, step: StepSpec, k: int) -> Exception:
         """Return the error for the result `k` of a loop's body, which changes its shape from one iteration on."""

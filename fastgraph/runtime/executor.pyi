@@ -26,6 +26,9 @@ class Plan:
     def shards(self) -> list[int]:
         """Into how many parts each step is cut."""
 
+def count_exchanges(place: int) -> None:
+    """Say at which address there stands how many exchanges this process has begun with others: int64."""
+
 def start_recording(capacity: int) -> None:
     """Record every step that runs, on whatever thread, up to `capacity` events."""
 

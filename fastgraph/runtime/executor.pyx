@@ -73,6 +73,15 @@ cdef double WORTH_NS = 8000.0  # ready work for which a sleeping thread is woken
 
 cdef CPlan* _all_plans = NULL
 cdef int STRING = as_dtype("string").code
+cdef int64_t _no_exchange = 0
+cdef int64_t* _exchanges = &_no_exchange  # how many this process has begun with others
+
+
+def count_exchanges(place: int) -> None:
+    """Say at which address there stands how many exchanges this process has begun with others: int64."""
+    global _exchanges
+    _exchanges = <int64_t*><size_t>place
+
 
 include "executor_frames.pxi"
 include "executor_faults.pxi"

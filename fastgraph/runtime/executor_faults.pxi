@@ -127,10 +127,10 @@ cdef object _exhausted(int64_t nbytes):
     return errors.ResourceExhaustedError(None, None, f"OOM when allocating {nbytes} bytes on /device:CPU:0")
 
 
-cdef int _tell(spec) except -1:
+cdef int _tell(spec, int64_t begun) except -1:
     """Note that a run of a plan has failed: other processes may go on with it."""
     if spec.explain is not None:
-        spec.explain.run_failed()
+        spec.explain.run_failed(begun)
     return 0
 
 

@@ -449,6 +449,7 @@ cdef class Plan:
         if len(inputs) != p.n_inputs:
             raise ValueError(f"{self.spec.name!r} takes {p.n_inputs} inputs, got {len(inputs)}")
         cdef int64_t started = fg_now_ns() if recorder.on else 0
+        cdef int64_t begun = _exchanges[0]
         fg_store32(&call.cancelled, 0)
         call.spent = 0
         call.checked = 0
@@ -456,7 +457,7 @@ cdef class Plan:
             _hold_recorded(self)
         f = _frame_take(p, &call)
         if f == NULL:
-            _tell(self.spec)
+            _tell(self.spec, begun)
             raise _exhausted(p.arena_bytes)
         try:
             for j in range(p.n_inputs):
@@ -485,7 +486,7 @@ cdef class Plan:
                 with nogil:
                     failed = _run(f, True)
             if failed:
-                _tell(self.spec)
+                _tell(self.spec, begun)
                 _raise_fault(f)
             outputs = []
             for k in range(p.n_outputs):

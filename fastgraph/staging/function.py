@@ -295,17 +295,17 @@ class Function(MethodCall):
             return self._call_graph(args, kwargs)
 
     def _call_graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        staged = process.staged
+        staged, begun = process.staged, process.begun()
         try:
             concrete, leaves, has_traced = self._find(args, kwargs)
         except BaseException:
             # No graph has run, so that nobody else notes what other processes may have gone on with.
             if (
-                process.failed is not None
+                process.journal is not None
                 and current_state().trace is None
                 and (process.staged != staged or any(talks(each._trace.graph) for each in self._traces.all()))
             ):
-                process.failed()
+                process.note_failure(begun)
             raise
         if has_traced and concrete.first is not None:
             first, concrete.first = concrete.first, None

@@ -9,9 +9,7 @@ import pytest
 
 from tests.api.test_processes import needs_mpi, started
 
-ALONE = (
-    "InvalidArgumentError .*Process 0 of {} .* has caught an error of a run before exchange number \\d+, and process"
-)
+ALONE = "InvalidArgumentError .*Process 0 of {} .* has caught an error of a run before exchange number \\d+, process"
 
 BEGINNING = """
 import os, resource, signal, sys, threading, time, numpy as np, fastgraph as tf
@@ -259,3 +257,26 @@ def test_errors_before_a_graph_runs_are_noted_too(kind: str) -> None:
     assert found.returncode != 0 and results, found.stderr
     assert all(float(value) == 2 * 10.0 ** int(i) for i, value in results), found.stdout
     assert "Process 1 of 2" in found.stdout and "has caught an error of a run before exchange" in found.stdout
+
+
+APART = """
+def run(x, before, behind):
+    return all_reduced(tf.debugging.check_numerics(x + before, "before")) + tf.debugging.check_numerics(behind, "behind")
+@tf.function
+def step(x, before, behind):
+    return strategy.run(run, (x, before, behind))
+def called(i):  # process 0 fails behind the sum of step 2, process 1 before that of step 3: one sum is between them
+    before, behind = np.float32([np.nan if rank == 1 and i == 3 else 0, np.nan if rank == 0 and i == 2 else 0])
+    return first(step(tf.constant([10.0**i]), before, behind))[0]
+for i in range(6):
+    said(i, lambda: called(i))
+"""
+
+
+@needs_mpi
+@pytest.mark.parametrize("tier", ["first", "last"])
+def test_errors_of_two_steps_between_two_sums_are_told_apart(tier: str) -> None:
+    found = said(APART, 2, tier=tier)
+    results = re.findall(r"result \d (\d) ([\d.]+)", found.stdout)
+    assert results and all(float(value) == 2 * 10.0 ** int(i) for i, value in results), found.stdout
+    assert "one of another step: they are not at the same step any more" in found.stdout

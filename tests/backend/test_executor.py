@@ -345,7 +345,7 @@ def test_the_first_failing_step_in_program_order_wins(parallel: bool) -> None:
         said.append((step.name, ordinal, position, as_array(operands[0]).tolist()))
         return errors.InvalidArgumentError(None, None, f"{step.name} at {position}")
 
-    explain.run_failed = lambda: None  # which processes of MPI ask for
+    explain.run_failed = lambda begun: None  # which processes of MPI ask for
 
     b = Builder(parallel=parallel)
     b.spec.explain = explain
