@@ -108,6 +108,7 @@ def test_what_goes_on_after_a_program_disturbs_nobody(tmp_path: Path) -> None:
             lambda: gone(pid) or (fields(pid)[16] == "19" and fields(pid)[38] == str(os.SCHED_IDLE))
         )  # nice, then this
         os.kill(pid, signal.SIGSTOP)
+        assert until(lambda: fields(pid)[0] in "TZ")  # it runs on until the signal reaches it
         found = fields(pid)
         assert found[0] != "Z" and found[38] == str(os.SCHED_IDLE)
         assert found[3] == found[2] == str(pid) and found[4] == "0"  # a session of its own
