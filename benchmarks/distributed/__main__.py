@@ -7,8 +7,9 @@ Measures, with one thread for each process: `sums` of arrays beside bare mpi4py;
 and in two, of `fastgraph`, of `tensorflow`'s MultiWorkerMirroredStrategy and of `torch`'s DDP over Gloo, where the
 peers' environments are there (see benchmarks.peers); how much of the sums is hidden behind the backward part
 (`overlap`). What was measured is kept in results.json, so that parts can be measured one by one (none:
-`--only nothing`). Then fits latency and bandwidth, says what they mean for networks of machines, and puts in what
-people have to say, from remarks.toml: below a section of its name, or as a section of its own at the end.
+`--only nothing`). Then fits latency and bandwidth, holds what the fit says of the models' sums against what they took,
+says what it means for networks of machines, and puts in what people have to say, from remarks.toml: below a section of
+its name, or as a section of its own at the end.
 """
 
 from __future__ import annotations
@@ -114,25 +115,33 @@ def reduced(n: int, nbytes: float, latency: float, bandwidth: float, pack: int =
     return float(packs * 2 * np.log2(n) * latency + 2 * nbytes * (n - 1) / n / bandwidth)
 
 
-def sizes_of(model: str) -> tuple[float, float]:
-    """Return the bytes of gradients that are dense, and those of rows, of one process's batch."""
+def sizes_of(model: str, batch: int) -> tuple[float, float]:
+    """Return the bytes of gradients that are dense, and those of rows, of one process's share of so many examples."""
     arrays = weights(model)
     if model != "embedding":
         return float(sum(a.nbytes for a in arrays)), 0.0
-    return float(sum(a.nbytes for a in arrays[1:])), BATCH * 32 * (64 * 4 + 8.0)
+    return float(sum(a.nbytes for a in arrays[1:])), batch * 32 * (64 * 4 + 8.0)
 
 
-def shares(model: str, step: float) -> list[list[str]]:
-    """Rows of a table: the share of a step that is no waiting, for machines and networks, half of it hidden or none."""
-    dense, rows = sizes_of(model)
+def brought_together(model: str, batch: int, n: int, latency: float, bandwidth: float) -> tuple[float, float]:
+    """Seconds of the sums of dense gradients over n processes, and of gathering the rows of the others' tables."""
+    dense, rows = sizes_of(model, batch)
+    return reduced(n, dense, latency, bandwidth), (n - 1) * rows / bandwidth + np.log2(n) * latency * (rows > 0)
+
+
+def shares(model: str, step: float, own: float, waited: float) -> list[list[str]]:
+    """Rows of a table: the share of a step that is no waiting, for machines and networks, hidden or not.
+
+    ``own`` are the seconds that processes spend themselves for each message, beside the network's latency, ``waited``
+    those of a step that processes wait for each other.
+    """
     found = []
     for network, (latency, bandwidth) in NETWORKS.items():
         cells = []
         for n in MACHINES:
-            sums = reduced(n, dense, latency, bandwidth)
-            gathered = (n - 1) * rows / bandwidth + np.log2(n) * latency * (rows > 0)
-            hidden = max(0.0, sums - step * 2 / 3) + gathered  # the backward part is two thirds of a step
-            cells.append(f"{step / (step + hidden):.0%} ({step / (step + sums + gathered):.0%})")
+            sums, gathered = brought_together(model, BATCH, n, latency + own, bandwidth)
+            rest = max(0.0, sums - step * 2 / 3) + gathered  # the backward part is two thirds of a step
+            cells.append(f"{step / (step + waited + rest):.0%} ({step / (step + waited + sums + gathered):.0%})")
         found.append([model, network, *cells])
     return found
 
@@ -181,11 +190,36 @@ def hidden(overlap: dict[str, Any]) -> list[str]:
     return lines
 
 
+def waits(overlap: dict[str, Any], latency: float, bandwidth: float) -> dict[str, tuple[float, float]]:
+    """Seconds that the fit says of each model's sums over two processes, and by how much they took longer."""
+    found = {}
+    for model, measured in overlap.items():
+        if measured:
+            said = sum(brought_together(model, BATCH // 2, 2, latency, bandwidth))
+            found[model] = said, max(0.0, measured["late"] - measured["none"] - said)
+    return found
+
+
+def held_against(waited: dict[str, tuple[float, float]]) -> list[str]:
+    """Lines that hold what the fit says of the sums of two processes against what they have added to the steps."""
+    return [
+        "What the fit says of the sums of two processes here, and what they added to a step beyond that (sums after "
+        "the backward part, without the steps of no sums; below), in milliseconds. The sums of the table above meet "
+        "processes that wait and arrays that are in caches; in a step each waits for the slower one, and no array is "
+        "in a cache.",
+        "",
+        "| model | of the fit | beyond |",
+        "|---|--:|--:|",
+        *[f"| {model} | {said * 1e3:.2f} | {beyond * 1e3:.2f} |" for model, (said, beyond) in waited.items()],
+    ]
+
+
 def report(results: dict[str, Any]) -> str:
     """Return the page on what was measured."""
     sums, overlap = results["sums"], results["overlap"]
     steps = {name: results[name] for name in ("fastgraph", "tensorflow", "torch") if name in results}
     latency, bandwidth = fitted(sums)
+    waited = waits(overlap, latency, bandwidth)
     lines = [
         "# Several processes",
         "",
@@ -201,6 +235,8 @@ def report(results: dict[str, Any]) -> str:
         *[f"| {int(n):,} | {a * 1e6:,.1f} | {b * 1e6:,.1f} | {b / a:.2f} |" for n, a, b in sums],
         "",
         f"Fitted: {latency * 1e6:.1f} us of latency, {bandwidth / 1e9:.2f} GB/s within this machine.",
+        "",
+        *held_against(waited),
         "",
         "## Steps",
         "",
@@ -225,16 +261,20 @@ def report(results: dict[str, Any]) -> str:
         "",
         "What a model of the cost says: sums of packs of 4 MiB take 2 log2(n) latencies each and twice (n - 1) / n of "
         "the bytes; rows of tables are gathered, (n - 1) of each process's bytes. 10 Gbit/s: 50 us, 100 Gbit/s: 10 us "
-        "of latency, 0.9 of the bandwidth. The table has the share of a step that is no waiting, if sums are hidden "
-        "behind the backward part (two thirds of a step), in brackets if nothing is hidden; each machine has the whole "
-        f"batch of {BATCH} and computes as one process here. Below a half, data parallelism no longer pays.",
+        f"of latency and the {latency * 1e6:.1f} us that were fitted above for what processes do themselves, 0.9 of "
+        "the bandwidth; and each step waits as long beyond the fit as two processes did here. The table has the share "
+        "of a step that is no waiting, if sums are hidden behind the backward part (two thirds of a step), in brackets "
+        f"if nothing is hidden; each machine has the whole batch of {BATCH} and computes as one process here. Below a "
+        "half, data parallelism no longer pays.",
         "",
         "| model | network | " + " | ".join(f"{n} machines" for n in MACHINES) + " |",
         "|---|---|" + "--:|" * len(MACHINES),
     ]
     for model in MODELS:
         one = steps["fastgraph"].get(f"{model}/1")
-        lines += [f"| {' | '.join(row)} |" for row in shares(model, one["step"])] if one else []
+        lines += (
+            [f"| {' | '.join(row)} |" for row in shares(model, one["step"], latency, waited[model][1])] if one else []
+        )
     return "\n".join(wrapped for line in lines for wrapped in _wrapped(line)) + "\n"
 
 

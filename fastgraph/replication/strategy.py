@@ -576,7 +576,10 @@ class _CentralStorage(StrategyExtended):
 
 
 class _NotBuilt(Strategy):
-    _instead = "tf.distribute.MirroredStrategy over parts of the CPU (tf.config.set_logical_device_configuration)"
+    _instead = (
+        "tf.distribute.MirroredStrategy over parts of the CPU (tf.config.set_logical_device_configuration), or "
+        "tf.distribute.MultiWorkerMirroredStrategy in the processes that `mpiexec -n 4 python PROGRAM` starts,"
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotBuiltError(f"{type(self).__name__} is not built yet. Use {self._instead} instead.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -209,6 +210,21 @@ def test_the_replicas_parts_of_a_graph_wait_for_nothing_of_each_other(strategy: 
     products = [line for line in plan.splitlines() if "GemmCall matmul" in line]
     assert len(products) == 4 and sum(" after " in line for line in products) == 2, plan
     assert "on several threads" in plan
+
+
+def test_replicas_have_the_kernels_of_one(strategy: Any) -> None:
+    def run(own: Any) -> Any:
+        return fg.reduce_sum(fg.matmul(fg.tanh(own * 1.25), own) + fg.exp(own - 0.75))
+
+    def kernels(step: Any, x: Any) -> list[str]:
+        step(x)
+        return re.findall(r"kernel (\d+) over", step.get_concrete_function(x).explain())
+
+    with flags.override(tier="last"):
+        one = kernels(fg.function(run), fg.ones([64, 64]))
+        x = strategy.run(lambda: fg.ones([64, 64]) * number())
+        both = kernels(fg.function(lambda x: strategy.run(run, (x,))), x)
+    assert len(both) == 2 * len(one) > 2 and {*both} == {*one}
 
 
 def test_errors_end_all_replicas(strategy: Any) -> None:

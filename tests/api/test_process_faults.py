@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from fastgraph.replication import beginning_watch
-from tests.api.test_processes import MPIEXEC, needs_mpi
+from tests.api.test_processes import MPIEXEC, needs_mpi, started
 from tests.hung import descendants
 
 PROGRAM = Path(__file__).with_name("fault_program.py")
@@ -137,6 +137,48 @@ def test_a_run_after_a_kill_goes_on_with_the_losses_of_one_without(whole: list[s
     assert check("saving", tmp_path) == [*whole[:6], *whole[5:]]  # the step that was not saved, once more
 
 
+FITTING = """
+import os, signal, sys
+import numpy as np, fastgraph as tf
+folder, killed = sys.argv[1], int(sys.argv[2])
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+rank = strategy.cluster_resolver.task_id
+tf.keras.utils.set_random_seed(3)
+tf.config.experimental.enable_op_determinism()
+with strategy.scope():
+    layers = tf.keras.layers
+    model = tf.keras.Sequential([layers.Dense(8, "relu", input_shape=(4,)), layers.Dropout(0.3),
+                                 layers.BatchNormalization(), layers.Dense(1)])
+    model.compile("adam", "mse")
+x = np.random.RandomState(0).randn(64, 4).astype("float32")
+dataset = tf.data.Dataset.from_tensor_slices((x, x.sum(1, keepdims=True))).shuffle(64, seed=5).batch(16)
+class Ends(tf.keras.callbacks.Callback):
+    def on_epoch_begin(self, epoch, logs=None):
+        self.epoch = epoch
+    def on_train_batch_end(self, batch, logs=None):
+        if (rank, self.epoch, batch) == (1, killed, 2):
+            os.kill(os.getpid(), signal.SIGKILL)
+    def on_epoch_end(self, epoch, logs=None):
+        if rank == 0:
+            os.write(1, f"loss {epoch} {float(logs['loss']).hex()}\\n".encode())
+model.fit(dataset, epochs=4, verbose=0, callbacks=[Ends(), tf.keras.callbacks.BackupAndRestore(folder)])
+if rank == 0:
+    os.write(1, f"total {b''.join(w.tobytes() for w in model.get_weights()).hex()}\\n".encode())
+"""
+
+
+@needs_mpi
+@pytest.mark.slow
+def test_fit_goes_on_from_its_backup_with_the_bits_of_a_run_without_a_kill(tmp_path: Path) -> None:
+    def fitted(folder: str, killed: int) -> subprocess.CompletedProcess[str]:
+        return started(["-c", FITTING, str(tmp_path / folder), str(killed)])
+
+    right = fitted("whole", -1)
+    ended, rest = fitted("killed", 2), fitted("killed", -1)
+    assert ended.returncode != 0 and re.search(r"Process 1 of 2 \(pid \d+ on ", ended.stderr), ended.stderr
+    assert losses(right) and losses(ended, rest) == losses(right), (ended.stderr, rest.stderr)
+
+
 @needs_mpi
 @pytest.mark.slow
 def test_one_two_and_four_processes_have_the_same_losses(whole: list[str], tmp_path: Path) -> None:
@@ -149,7 +191,15 @@ def test_one_two_and_four_processes_have_the_same_losses(whole: list[str], tmp_p
 @needs_mpi
 @pytest.mark.parametrize(  # the others: process_kills, and `make soak`
     ("kind", "tier"),
-    [("shape", "first"), ("order", "first"), ("hang", "first"), ("hang", "last"), ("reduction", "last")],
+    [
+        ("shape", "first"),
+        ("order", "first"),
+        ("hang", "first"),
+        ("hang", "last"),
+        ("reduction", "last"),
+        ("code", "last"),
+        ("version", "first"),
+    ],
 )
 def test_the_others_say_which_process_it_is_and_why(
     kind: str, tier: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

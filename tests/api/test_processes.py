@@ -36,10 +36,8 @@ def started(text: list[str], size: int = 2, **environment: str) -> subprocess.Co
     )  # fmt: skip
 
 
-@needs_mpi
-@pytest.mark.slow
-def test_two_processes_give_what_two_devices_give() -> None:
-    names = ["custom_loop", "worker_loop", "fit_normalised"]
+def check_beside_devices(*names: str) -> None:
+    """Check that programs print in two processes what they give on two parts of the CPU."""
     found = started(["-m", "tests.api.distributed_programs", "fastgraph", "mpi", *names])
     assert found.returncode == 0, found.stderr
     decoder, text, ranks = json.JSONDecoder(), found.stdout.strip(), []
@@ -55,6 +53,12 @@ def test_two_processes_give_what_two_devices_give() -> None:
             np.testing.assert_allclose(ranks[0][name], here, rtol=2e-5, atol=2e-6)
     finally:
         devices.divide(None)
+
+
+@needs_mpi
+@pytest.mark.slow
+def test_two_processes_give_what_two_devices_give() -> None:
+    check_beside_devices("custom_loop", "worker_loop", "fit_normalised")
 
 
 PROGRAM = """
