@@ -24,7 +24,7 @@ def open_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (processes, faults):
         monkeypatch.setattr(module, "MPIEXEC", str(PLACE / "bin/mpiexec"))
     for name, value in {
-        "MPI4PY_LIBMPI": str(PLACE / "lib/libmpi.so"),
+        "MPI4PY_LIBMPI": str(next(PLACE.glob("lib/libmpi.so.*"))),
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # more processes than cores
@@ -34,7 +34,7 @@ def open_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_is_open_mpi_and_two_processes_give_what_two_devices_give() -> None:
     found = processes.started(["-c", "from mpi4py import MPI; print(MPI.Get_library_version())"])
-    assert found.stdout.count("Open MPI") == 2, found
+    assert len(re.findall(r"Open MPI v", found.stdout)) == 2, found
     processes.check_beside_devices("custom_loop")
 
 
