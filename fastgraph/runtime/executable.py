@@ -38,8 +38,9 @@ from fastgraph.core.base.locks import Lock, importing
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.devices import is_gpu
 from fastgraph.core.native.buffer import Cell
+from fastgraph.core.replicas import process
 from fastgraph.errors import OpError
-from fastgraph.graph.interpreter import interpret, interpret_unless
+from fastgraph.graph.interpreter import interpret, interpret_unless, talks
 from fastgraph.graph.ir import Graph, Node, Value, alone
 from fastgraph.graph.passes import optimize
 from fastgraph.runtime import deferred_compilation
@@ -198,6 +199,8 @@ class Executable:
         self._worked = 0.0  # of its thread's in them
         on_gpu = any(node.device is not None and is_gpu(node.device) for node in graph.nodes)
         self._device_programs: dict[Any, Any] | None = {} if on_gpu else None
+        # Processes of MPI would each take up its kernels when they are there, and no two runs round alike.
+        self._waits = process.journal is not None and talks(graph)
 
     @property
     def graph(self) -> Graph:
@@ -344,6 +347,8 @@ class Executable:
 
     def _find_plan(self, key: tuple[Any, ...]) -> Plan | None:
         tier = flags.get("tier")
+        if tier == "auto" and self._waits:
+            tier = "last"
         if tier == "first" or (tier == "auto" and self._still_comes(key)):
             return None
         avals = [

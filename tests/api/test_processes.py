@@ -234,6 +234,36 @@ print("done")
     assert found.returncode == 0 and found.stdout.count("done") == 2, found.stderr
 
 
+ALIKE = """
+import hashlib, time, numpy as np, fastgraph as tf
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+random = np.random.RandomState(0)
+with strategy.scope():
+    weights = [tf.Variable(random.randn(*shape).astype("float32") / 5) for shape in ((20, 30), (30, 1))]
+    optimizer = tf.keras.optimizers.Adam(0.01)
+x = random.randn(64, 20).astype("float32")
+@tf.function
+def step(x):
+    def run(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((tf.nn.softmax(tf.tanh(x @ weights[0])) @ weights[1] - tf.reduce_sum(x, 1, True)) ** 2)
+        optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+    strategy.run(run, (x,))
+for i in range(200):
+    step(tf.constant(x))
+    time.sleep(0.1 * (i % 10 == 0))
+print(hashlib.sha256(b"".join(each.numpy().tobytes() for each in weights)).hexdigest(), flush=True)
+"""
+
+
+@needs_mpi
+@pytest.mark.slow
+def test_runs_have_the_same_bits_whether_their_kernels_are_stored_or_not(tmp_path: Path) -> None:
+    runs = [started(["-c", ALIKE], FASTGRAPH_TIER="auto", FASTGRAPH_STORE=str(tmp_path)) for _ in range(2)]
+    bits = [line for each in runs for line in each.stdout.split()]
+    assert len(bits) == 4 and len({*bits}) == 1, (bits, runs[0].stderr)
+
+
 @needs_mpi
 def test_an_error_in_one_process_ends_all() -> None:
     program = (
