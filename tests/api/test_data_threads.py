@@ -268,5 +268,5 @@ def test_threads_are_given_up_where_elements_are_quick(monkeypatch):
     monkeypatch.setattr(prefetching, "_LONG", 60.0)
     elements = iter(Dataset.range(200).map(lambda x: x + 1, 2, False))
     found = [int(next(elements)) for _ in range(150)]
-    assert elements._cursor._elements.pool is None
+    assert elements._cursor._elements.crew is None
     assert sorted(found + [int(x) for x in elements]) == list(range(1, 201))
