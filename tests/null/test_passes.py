@@ -458,6 +458,31 @@ def test_what_a_loop_computes_of_values_that_stay_is_computed_before_it():
     np.testing.assert_allclose(run(new, *inputs), run(graph, *inputs), rtol=1e-6)
 
 
+def test_products_of_few_rows_take_a_matrix_that_stays_turned_before_the_loop():
+    def loop(w_of, n=3):
+        def f(x, w):
+            def step(i, s, v):
+                return i + 1, fg.tanh(fg.matmul(s, v, transpose_b=True)), w_of(v)
+
+            return fg.while_loop(lambda i, s, v: i < n, step, (0, x, w), maximum_iterations=n)[1]
+
+        return f
+
+    def of(f, rows):
+        return optimize.optimise(graph_of(f, fg.TensorSpec([rows, 40]), fg.TensorSpec([40, 40])))
+
+    graph = of(loop(lambda v: v), 4)
+    new = ir.verify(optimize.moved_out(graph))
+    body = flow(new, "while").attrs["body_graph"]
+    assert "transpose" in ops(new) and "transpose" not in ops(body)
+    assert [node.attrs["transpose_b"] for node in body.nodes if node.op.name == "matmul"] == [False]
+    inputs = [np.linspace(-1, 1, n).reshape(s).astype("f4") for n, s in ((160, (4, 40)), (1600, (40, 40)))]
+    np.testing.assert_array_equal(run(new, *inputs), run(graph, *inputs))
+    for f, rows in ((loop(lambda v: v * 0.5), 4), (loop(lambda v: v), 1), (loop(lambda v: v), 100)):
+        same = optimize.moved_out(of(f, rows))
+        assert "transpose" not in ops(same) + ops(flow(same, "while").attrs["body_graph"])
+
+
 # components
 
 V23 = fg.TensorSpec([2, 3], fg.float32)

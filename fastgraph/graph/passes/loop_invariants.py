@@ -5,18 +5,23 @@ assigns is read once, before it; what only follows from such reads is computed t
 value in the place of a row of the stack; `prune` drops what nobody takes then.
 
     rows = while(..., body stacks read(v)), while(..., f(gather(rows, i)))  ->  r = read(v), while(..., f(r))
+    while(..., matmul(x, w^T))  ->  t = transpose(w), while(..., matmul(x, t))
 """
 
 from __future__ import annotations
 
+from fastgraph.core.base.shapes import Aval
 from fastgraph.core.registry import get
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.passes.prune import CHECKING
 from fastgraph.graph.passes.rewriter import fuel, is_pure
+from fastgraph.graph.structural_ops import known_trips
 
 #: Elements from which on a value is computed before its loop: fewer are computed by the kernels that take them.
 LEAST = 1024
+#: Rows of a product up to which to turn the other matrix, as its blocks of columns do, takes a tenth of it or more.
+FEW_ROWS = 64
 _LAID_OUT = frozenset({"bitcast", "expand_dims", "reshape", "squeeze"})  # the same memory
 
 
@@ -108,6 +113,8 @@ def move_out(graph: Graph) -> Graph:
         made = {name: move_out(value) for name, value in graphs.items()}
         if any(made[name] is not graphs[name] for name in made):
             node.attrs, moved = {**node.attrs, **made}, True
+        if node.op.name == "while":
+            _turn(node)
         while node.op.name == "while" and (value := _computed_anew(node)) is not None:
             if not fuel().spend("what a loop computes anew of values that stay"):
                 break
@@ -118,11 +125,45 @@ def move_out(graph: Graph) -> Graph:
     return result if moved else graph
 
 
+def _stay(node: Node) -> set[Value]:
+    """The parameters of a loop's body that are the same numbers in every iteration."""
+    body: Graph = node.attrs["body_graph"]
+    n = node.attrs["n_carried"]
+    return {v for i, v in enumerate(body.parameters) if (i >= n or body.outputs[i] is v) and _is_number(v)}
+
+
+def _turn(node: Node) -> None:
+    """Have a loop's products of few rows by a matrix that stays take it as it is turned, which is then moved out."""
+    same = _stay(node)
+    products = [
+        each
+        for each in node.attrs["body_graph"].nodes
+        if each.op.name == "matmul" and each.attrs["transpose_b"] and each.inputs[1] in same and _has_few_rows(each)
+    ]
+    if not products or known_trips(node) in (0, 1) or not fuel().spend("a matrix that a loop's products turn"):
+        return
+    body, mapping = ir.copy(node.attrs["body_graph"])
+    for product in [mapping[each.outputs[0]].node for each in products]:
+        a, b = product.inputs
+        aval = Aval(b.aval.dtype, (b.aval.shape or ())[::-1])
+        turned = body.add(get("transpose"), (b,), {"perm": (1, 0)}, avals=(aval,), source=product.source)
+        body.nodes.insert(body.nodes.index(product), body.nodes.pop())
+        product.inputs, product.attrs = (a, turned.outputs[0]), {**product.attrs, "transpose_b": False}
+    node.attrs = {**node.attrs, "body_graph": body}
+
+
+def _has_few_rows(product: Node) -> bool:
+    a, b = (value.aval for value in product.inputs)
+    if not (a.is_static and b.is_static) or (len(a.shape or ()), len(b.shape or ())) != (2, 2):
+        return False
+    rows = (a.shape or ())[1 if product.attrs["transpose_a"] else 0] or 0
+    return 1 < rows <= FEW_ROWS and a.dtype.is_floating and (b.size or 0) >= LEAST
+
+
 def _computed_anew(node: Node) -> Value | None:
     """The first value of a loop's body that is worth being an operand, and follows from operands that stay."""
     body: Graph = node.attrs["body_graph"]
-    n = node.attrs["n_carried"]
-    same = {v for i, v in enumerate(body.parameters) if (i >= n or body.outputs[i] is v) and _is_number(v)}
+    same = _stay(node)
     works: set[Value] = set()
     for each in body.nodes:
         if any(v in same for v in each.inputs) and _moves(each, same):
