@@ -237,11 +237,11 @@ print("done")
 ALIKE = """
 import hashlib, time, numpy as np, fastgraph as tf
 strategy = tf.distribute.MultiWorkerMirroredStrategy()
-random = np.random.RandomState(0)
+shapes = (20, 30), (30, 1), (64, 20)
 with strategy.scope():
-    weights = [tf.Variable(random.randn(*shape).astype("float32") / 5) for shape in ((20, 30), (30, 1))]
+    *weights, x = [tf.Variable(np.random.RandomState(0).randn(*shape).astype("float32") / 5) for shape in shapes]
     optimizer = tf.keras.optimizers.Adam(0.01)
-x = random.randn(64, 20).astype("float32")
+x = x.numpy() * 5
 @tf.function
 def step(x):
     def run(x):
