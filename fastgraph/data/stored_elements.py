@@ -12,6 +12,7 @@ import contextlib
 import glob as globs
 import gzip
 import hashlib
+import inspect
 import io
 import itertools
 import os
@@ -22,7 +23,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,6 +66,9 @@ def matching(pattern: Any) -> list[bytes]:
     return sorted({os.fsencode(path) for each in patterns for path in matches(each)})
 
 
+_MOST = 128  # objects and functions that are looked into: a program may hold all it has by the one that makes elements
+
+
 def fingerprint_of(value: Any) -> int:
     """Return a number of 64 bits that says how a source is made: kinds, counts, tensors and functions' graphs."""
     digest = hashlib.blake2b(digest_size=8)
@@ -85,6 +89,8 @@ def _feed(take: Callable[[bytes], None], given: object, seen: set[int]) -> None:
             _feed(take, item, seen)
     elif isinstance(value, dict):
         _feed(take, list(value.items()), seen)
+    elif isinstance(value, MethodType):
+        _feed(take, [value.__func__, value.__self__], seen)
     elif callable(value) and hasattr(value, "__code__"):
         if id(value) not in seen:
             seen.add(id(value))
@@ -113,8 +119,27 @@ def _feed(take: Callable[[bytes], None], given: object, seen: set[int]) -> None:
         take(value)
     elif isinstance(value, str | int | float | bool | np.generic | None) or hasattr(value, "_serialize"):
         take(repr(value).encode())
+    elif isinstance(value, set | frozenset):
+        _feed(take, sorted(value, key=repr), seen)
     else:
-        take(type(value).__name__.encode())
+        _feed_object(take, value, seen)
+
+
+def _feed_object(take: Callable[[bytes], None], value: Any, seen: set[int]) -> None:
+    """Feed an object of a program, such as one whose method makes elements: its kind, and what it holds by now."""
+    kind = value if isinstance(value, type) else type(value)
+    take(kind.__qualname__.encode())
+    ours = kind.__module__.partition(".")[0] == __name__.partition(".")[0]  # what it keeps differs from run to run
+    if kind is value or ours or isinstance(value, ModuleType) or id(value) in seen or len(seen) > _MOST:
+        return
+    seen.add(id(value))
+    if isinstance(called := inspect.getattr_static(kind, "__call__", None), FunctionType):
+        _feed(take, called, seen)
+    held = getattr(value, "__dict__", None)
+    if held is not None:
+        _feed(take, sorted(held.items()), seen)
+    elif " at 0x" not in (text := repr(value)):  # a path, a date
+        take(text.encode())
 
 
 def _feed_graph(take: Callable[[bytes], None], graph: Graph, seen: set[int]) -> None:

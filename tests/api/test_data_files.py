@@ -194,6 +194,38 @@ def test_snapshots_of_other_pipelines_are_not_taken_for_each_other(tmp_path):
     assert len(os.listdir(tmp_path / "staged")) == 2
 
 
+class _Rows:
+    def __init__(self, first):
+        self.first = first
+
+    def rows(self):
+        yield from (self.first, self.first + 1)
+
+    def __call__(self):
+        return self.rows()
+
+
+class _Others(_Rows):
+    def __call__(self):
+        yield -self.first
+
+
+def test_snapshots_of_generators_of_other_objects_are_not_taken_for_each_other(tmp_path):
+    def rows(generator):
+        made = Dataset.from_generator(generator, output_signature=tf.TensorSpec([], tf.int64))
+        return [int(x) for x in made.snapshot(str(tmp_path))]
+
+    def closed(given):
+        return lambda: given.rows()
+
+    for _ in range(2):
+        for first in (1, 5):
+            for generator in (_Rows(first).rows, _Rows(first), closed(_Rows(first))):
+                assert rows(generator) == [first, first + 1]
+            assert rows(_Others(first)) == [-first]
+    assert len(os.listdir(tmp_path)) == 8
+
+
 def test_a_snapshot_counts_once_it_is_whole(tmp_path):
     passes = []
 
