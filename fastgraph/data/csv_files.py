@@ -9,6 +9,7 @@ import csv
 import io
 import itertools
 import os
+import re
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -33,6 +34,7 @@ from fastgraph.core.base.dtype import (
 )
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.op_errors import message_name
 from fastgraph.core.tensor import Tensor, as_array, convert, from_array
 from fastgraph.data.dataset import Dataset
 from fastgraph.data.dataset_base import made
@@ -192,7 +194,8 @@ class CsvDataset(Dataset):
     """The rows of files of comma-separated values, as tuples of scalars. Source: tf.data.experimental.CsvDataset.
 
     record_defaults: For each column read its dtype, where a value is required, or a tensor t[1]. select_cols,
-    exclude_cols: which are read. Raises: on iteration InvalidArgumentError for a row that does not fit, NotFoundError.
+    exclude_cols: which are read. Raises: InvalidArgumentError for arguments that do not fit and, on iteration, for such
+    rows, NotFoundError.
     """
 
     def __init__(
@@ -219,8 +222,19 @@ class CsvDataset(Dataset):
                 raise invalid(text)
         paths = filenames if isinstance(filenames, Tensor) else convert(filenames, string)
         columns = None if select_cols is None else [int(i) for i in select_cols]
-        if columns is not None and (len(columns) != len(defaults) or columns != sorted(set(columns))):
-            raise invalid("select_cols should match output size and be strictly increasing indices")
+        for wrong, text in (
+            (not defaults, "Length for attr 'output_types' of 0 must be at least minimum 1"),
+            (columns is not None and len(columns) != len(defaults), "select_cols should match output size"),
+            (
+                columns is not None and columns != sorted(set(columns)),
+                "select_cols should be strictly increasing indices",
+            ),
+            (columns is not None and min(columns, default=0) < 0, "select_cols should be non-negative indices"),
+            (len(_text(field_delim)) != 1, "field_delim should be only 1 char"),
+            (buffer_size is not None and int(_text(buffer_size)) < 1, "buffer_size should be positive"),
+        ):
+            if wrong:
+                raise invalid(f"{text} [Op:CSVDatasetV2]")
         dataset = made(
             CsvRows,
             paths,
@@ -423,17 +437,25 @@ class SqlRows(Source):
             raise invalid(f"{text} ({wanted}). [Op:IteratorGetNext]")
 
 
+_COLUMNS = (string, int8, int16, int32, int64, uint8, uint16, bool_, float64)
+_WHOLE, _NUMBER = re.compile(r"\s*[-+]?\d+"), re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
 def _cell(value: Any, dtype: DType) -> Any:
     if dtype is string:
         text = "" if value is None else value
         return from_array(np.array(text if isinstance(text, bytes) else str(text).encode(), object), string)
+    if isinstance(value, str | bytes):  # as SQLite reads a number from a text: what it begins with
+        text = value if isinstance(value, str) else value.decode(errors="replace")
+        found = (_NUMBER if dtype is float64 else _WHOLE).match(text)
+        value = (float if dtype is float64 else int)(found[0]) if found else 0
     return from_array(np.array(value or 0).astype(dtype.as_numpy_dtype), dtype)
 
 
 class SqlDataset(Dataset):
     """The rows that a query of an SQLite database gives, as tuples of scalars. Source: tf.data.experimental.SqlDataset.
 
-    Raises: ValueError for other databases; on iteration UnknownError for a query that fails.
+    Raises: InvalidArgumentError for other databases and dtypes; on iteration UnknownError for a query that fails.
     """
 
     def __init__(self, driver_name: Any, data_source_name: Any, query: Any, output_types: Any) -> None:
@@ -442,7 +464,8 @@ class SqlDataset(Dataset):
         kinds: Any = output_types  # a list is a value here, and no dtype
         types = as_dtype(kinds) if isinstance(output_types, list) else nesting.map_structure(as_dtype, kinds)
         for kind in nesting.flatten(types):
-            if kind not in (*map(as_dtype, KINDS), bool_, int8, int16, uint8, uint16):
-                raise TypeError(f"SqlDataset has no columns of {kind}")
+            if kind not in _COLUMNS:
+                allowed = ", ".join(message_name(each) for each in _COLUMNS)
+                raise invalid(f"Each element of `output_types_` must be one of: {allowed}, not {message_name(kind)}")
         spec = nesting.map_structure(lambda kind: TensorSpec((), kind), types)
         super().__init__(SqlRows(_text(data_source_name), _text(query), spec))

@@ -214,7 +214,7 @@ class Combinations(DatasetBase):
         Source: tf.data.Dataset.interleave.
         """
         threads = 0 if num_parallel_calls is None else count(num_parallel_calls)
-        if threads == 0 and num_parallel_calls is not None:
+        if isinstance(threads, int) and (threads < AUTOTUNE or (threads == 0 and num_parallel_calls is not None)):
             raise InvalidArgumentError(None, None, "`num_parallel_calls` must be > 0. [Op:ParallelInterleaveDatasetV4]")
         cycle = AUTOTUNE if cycle_length is None else count(cycle_length)
         cycle = _cycle_length(threads) if isinstance(cycle, int) and cycle == AUTOTUNE else cycle

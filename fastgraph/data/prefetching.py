@@ -81,6 +81,16 @@ class _Error:
         self.error = error
 
 
+def _given(found: Any) -> Element:
+    """Return an element, or raise the error that is in its place."""
+    if isinstance(found, _Error):
+        try:
+            raise found.error
+        finally:
+            del found  # or the error would hold this frame, the frame it, and both an iterator with its threads
+    return found
+
+
 class Ahead(Iterator[Element]):
     """A pass of which a thread makes up to `size` elements ahead, `at_once` or when they take long."""
 
@@ -105,14 +115,11 @@ class Ahead(Iterator[Element]):
         with made.changed:
             while not made.found:
                 made.changed.wait()
-            found = made.found.popleft()
+            self.ended = made.found[0] is None
             made.changed.notify_all()
-        if found is None:
-            self.ended = True
-            raise StopIteration
-        if isinstance(found, _Error):
-            raise found.error
-        return found
+            if not self.ended:
+                return _given(made.found.popleft())
+        raise StopIteration
 
     def _start(self) -> _Made:
         made = self.made = _Made(self.elements, self.size)
@@ -235,15 +242,7 @@ class Together(Iterator[Element]):
                 self.running.append(call)
                 crew.calls.put(call)
         if self.running:
-            if self.ordered:
-                call = self.running.popleft()
-                call.done.acquire()
-            else:
-                call = crew.done.get()
-                self.running.remove(call)
-            if isinstance(call.found, _Error):
-                raise call.found.error
-            return call.found
+            return _given(self._next_call(crew).found)
         if self.error is not None:
             kept, self.error = self.error, None
             raise kept
@@ -252,6 +251,16 @@ class Together(Iterator[Element]):
         crew.stop()
         self.crew, self.inline = None, True
         return next(self)
+
+    def _next_call(self, crew: _Crew) -> _Call:
+        """Wait for the call whose result is next."""
+        if self.ordered:
+            call = self.running.popleft()
+            call.done.acquire()
+        else:
+            call = crew.done.get()
+            self.running.remove(call)
+        return call
 
     def _start(self) -> _Crew:
         self.crew = _Crew(self.function, self.calls, self.ordered)

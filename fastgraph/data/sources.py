@@ -433,14 +433,17 @@ class Cursor(Handled):
                 "that is restored would do so again.",
             )  # fmt: skip
         with self._lock:
-            return json.dumps({"taken": self._taken, "orders": self._orders}).encode()
+            of = [source.name for source in below(self.source)]
+            return json.dumps({"taken": self._taken, "orders": self._orders, "of": of}).encode()
 
     def go_to(self, text: bytes) -> None:
         """Begin anew and go where such a text says. Raises ValueError for one of another dataset."""
         state = json.loads(text)
         taken, orders = int(state["taken"]), list(state["orders"])
         with self._lock:
-            sources = self._ordered()
+            sources, of = self._ordered(), [source.name.strip("_") for source in below(self.source)]
+            if (before := [name.strip("_") for name in state.get("of", of)]) != of:
+                raise ValueError(f"it is of a pipeline of {', '.join(before)}, the dataset is one of {', '.join(of)}")
             if len(orders) != len(sources):
                 raise ValueError(f"it shuffles {len(orders)} times, the dataset {len(sources)} times")
             for source, order in zip(sources, orders, strict=True):

@@ -28,7 +28,9 @@ from fastgraph.errors import DataLossError, InvalidArgumentError, OpError
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.ops import elementwise
 from fastgraph.ops.arguments import known_value
+from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import invalid
+from fastgraph.ops.joining import stack
 
 
 class Elements(Source):
@@ -240,6 +242,8 @@ def _up_to(spec: Any, value: Any) -> list[Any]:
                 f"The two structures don't have the same sequence length or type: {spec}, {value}"
             )
         return [part for pair in zip(spec, value, strict=True) for part in _up_to(*pair)]
+    if isinstance(value, list | tuple) and any(isinstance(n, SymbolicTensor) for n in value):
+        return [stack([convert(-1, int64) if n is None else cast(n, int64) for n in value])]
     return [value]
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 import os
+import sqlite3
 from typing import Any
 
 import numpy as np
@@ -575,3 +577,63 @@ def test_saved_elements_of_small_types(dtype, tmp_path):
     loaded = list(Dataset.load(str(tmp_path)))
     assert [x.dtype for x in loaded] == [values.dtype] * 2
     assert [x.numpy().tolist() for x in loaded] == values.numpy().tolist()
+
+
+def test_arguments_of_csv_datasets_are_checked(tmp_path):
+    (tmp_path / "a.csv").write_text("1,2\n")
+    for options, text in (
+        ({"select_cols": [-1]}, "non-negative"), ({"select_cols": [0, 1]}, "match output size"),
+        ({"field_delim": ",,"}, "only 1 char"), ({"field_delim": ""}, "only 1 char"),
+        ({"buffer_size": 0}, "buffer_size should be positive"),
+    ):  # fmt: skip
+        with pytest.raises(errors.InvalidArgumentError, match=text):
+            tf.data.experimental.CsvDataset(str(tmp_path / "a.csv"), [tf.int32], **options)
+    with pytest.raises(errors.InvalidArgumentError, match="strictly increasing"):
+        tf.data.experimental.CsvDataset(str(tmp_path / "a.csv"), [tf.int32] * 2, select_cols=[1, 0])
+    with pytest.raises(errors.InvalidArgumentError, match="at least minimum 1"):
+        tf.data.experimental.CsvDataset(str(tmp_path / "a.csv"), [])
+
+
+def test_numbers_of_a_database_are_what_its_texts_begin_with(tmp_path):
+    path = str(tmp_path / "numbers")
+    with contextlib.closing(sqlite3.connect(path)) as base:
+        base.execute("create table t(a text)")
+        base.executemany("insert into t values(?)", [("7 of 9",), (" -2.5e1x",), ("none",), (None,)])
+        base.commit()
+    rows = lambda kind: [
+        x.numpy() for (x,) in tf.data.experimental.SqlDataset("sqlite", path, "select a from t", (kind,))
+    ]
+    assert rows(tf.int32) == [7, -2, 0, 0] and rows(tf.float64) == [7.0, -25.0, 0.0, 0.0]
+    with pytest.raises(errors.InvalidArgumentError, match="must be one of: string, int8.*not float"):
+        tf.data.experimental.SqlDataset("sqlite", path, "select a from t", (tf.float32,))
+
+
+def test_padded_shapes_of_numbers_that_a_graph_computes():
+    @tf.function
+    def padded(n):
+        rows = Dataset.range(3).map(lambda x: tf.fill([2, tf.cast(x, tf.int32)], x))
+        batches = rows.padded_batch(3, padded_shapes=[None, n])
+        return batches.reduce(tf.zeros([3], tf.int32), lambda _, batch: tf.shape(batch))
+
+    assert padded(tf.constant(4)).numpy().tolist() == [3, 2, 4]
+    assert padded(tf.constant(-1)).numpy().tolist() == [3, 2, 2]
+    with pytest.raises(errors.DataLossError):
+        padded(tf.constant(1))
+
+
+def test_a_state_of_another_pipeline_is_refused(tmp_path):
+    iterator = iter(Dataset.range(9).map(lambda x: x * 2))
+    next(iterator)
+    path = tf.train.Checkpoint(it=iterator).save(str(tmp_path / "c"))
+    same, other = (
+        iter(Dataset.range(9).map(lambda x: x * 3)),
+        iter(Dataset.range(9).map(lambda x: x).filter(lambda x: x > 0)),
+    )
+    tf.train.Checkpoint(it=same).restore(path)
+    assert int(next(same)) == 3
+    with pytest.raises(
+        errors.InvalidArgumentError, match="of a pipeline of MapDataset, RangeDataset, the dataset is one of Filter"
+    ):
+        tf.train.Checkpoint(it=other).restore(path)
+    with pytest.raises(errors.InvalidArgumentError, match="num_parallel_calls"):
+        Dataset.range(3).interleave(lambda x: Dataset.range(x), num_parallel_calls=-2)
