@@ -11,7 +11,8 @@ from fastgraph.core.tensor import EagerTensor, Tensor, as_array, register_slot
 def _elements(tensor: EagerTensor, *, as_repr: bool) -> str:
     view = as_array(tensor).view(tensor.dtype.plain)
     if as_repr:
-        text = repr(view.item()) if tensor.ndim == 0 else repr(view)
+        name = view.dtype.name  # of which ml_dtypes says "dtype(bfloat16)" from 0.7 on
+        text = repr(view.item()) if tensor.ndim == 0 else repr(view).replace(f"=dtype({name})", f"={name}")
     else:
         text = str(view[()]) if tensor.ndim == 0 else str(view)
     return "\n" + text if "\n" in text else text

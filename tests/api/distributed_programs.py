@@ -1,6 +1,7 @@
 """Programs of TensorFlow's guides to distributed training, on two parts of the CPU: what they print as numbers.
 
-Run as a script with the module's name ("tensorflow", "fastgraph") it prints the numbers of all, or of those named, as JSON: those in
+Run as a script with the module's name ("tensorflow", "fastgraph") it prints the numbers of all, or of those named, as JSON (in processes
+of MPI: "mpi=FOLDER" and names, a file for each): those in
 `distributed_numbers.json` are TensorFlow's, which mistakes sums of one program for the next one's: one at a time.
 """
 
@@ -8,7 +9,9 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -297,10 +300,12 @@ def divided(tf: Any) -> None:
 
 if __name__ == "__main__":
     tf = importlib.import_module(sys.argv[1])
-    places = [] if "mpi" in sys.argv else TWO
-    if places:
+    folders = [each.removeprefix("mpi=") for each in sys.argv if each.startswith("mpi=")]
+    if not folders:
         divided(tf)
+    chosen = [each for each in PROGRAMS if each.__name__ in sys.argv[2:] or not sys.argv[2:]]
+    numbers = json.dumps({program.__name__: program(tf, [] if folders else TWO) for program in chosen}, indent=1)
+    if folders:  # a file for each process: an mpiexec may mix the lines that two of them print
+        Path(folders[0], f"{os.getpid()}.json").write_text(numbers, encoding="utf-8")
     else:
-        sys.argv.remove("mpi")
-    chosen = [each for each in PROGRAMS if each.__name__ in (sys.argv[2:] or [each.__name__])]
-    print(json.dumps({program.__name__: program(tf, places) for program in chosen}, indent=1))
+        print(numbers)

@@ -32,10 +32,10 @@ def open_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def test_it_is_open_mpi_and_two_processes_give_what_two_devices_give() -> None:
+def test_it_is_open_mpi_and_two_processes_give_what_two_devices_give(tmp_path: Path) -> None:
     found = processes.started(["-c", "from mpi4py import MPI; print(MPI.Get_library_version())"])
     assert len(re.findall(r"Open MPI v", found.stdout)) == 2, found
-    processes.check_beside_devices("custom_loop")
+    processes.check_beside_devices(tmp_path, "custom_loop")
 
 
 def test_plans_add_up_without_python() -> None:
