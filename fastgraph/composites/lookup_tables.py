@@ -22,7 +22,7 @@ from fastgraph.composites.lookup_primitives import (
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64, string
-from fastgraph.core.base.file_errors import raising_for
+from fastgraph.core.base.paths import as_op_errors, opened
 from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
@@ -173,7 +173,7 @@ class TextFileInitializer(TableInitializer):
         path = name.item()
         if not path:
             raise invalid("filename cannot be empty.")
-        with raising_for(path.decode(errors="replace")), open(path, "rb") as file:
+        with as_op_errors(path), opened(path, "rb") as file:
             lines = [line.rstrip(b"\r\n") for line in file]
         if self._size is not None and len(lines) < self._size:
             raise invalid(f"Invalid vocab_size in {self._file!s}: expected {self._size} but got {len(lines)}")

@@ -8,12 +8,12 @@ symbolic.
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, bool_, int64
+from fastgraph.core.base.paths import local_path
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import TensorLike
 from fastgraph.data import element_functions, shuffling, sources, stored_elements, transformations, windows
@@ -322,7 +322,7 @@ class Dataset(Combinations):
             >>> [float(x) for x in drawn] == [float(x) for x in drawn]
             True
         """
-        path = os.fsdecode(filename.numpy() if hasattr(filename, "numpy") else filename)  # type: ignore[arg-type]
+        path = local_path(filename.numpy() if hasattr(filename, "numpy") else filename)  # type: ignore[arg-type]
         if path:
             return made(stored_elements.FileCache, self, path=path)
         return made(transformations.Cache, self)

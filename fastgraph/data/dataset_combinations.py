@@ -6,7 +6,6 @@ Rule: as in dataset.py, which has the methods used most: they describe, and noth
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from fastgraph.core.base import cpu_count, nesting
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, float64, int32, int64, string, uint64
+from fastgraph.core.base.paths import local_path
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import TensorLike
@@ -209,7 +209,9 @@ class Combinations(DatasetBase):
         """Return elements of the datasets that `map_func` gives: `block_length` of each of `cycle_length` in turn.
 
         cycle_length: None, AUTOTUNE: as many as the process may use cores, with `num_parallel_calls` at most those,
-            with AUTOTUNE there a third. The order is always the deterministic one.
+            with AUTOTUNE there a third.
+        num_parallel_calls: how many threads make elements of theirs, once those take long.
+        deterministic: False: elements come as they are there. None: what the options say.
         Raises: TypeError if it gives no dataset, InvalidArgumentError for lengths below 1.
         Source: tf.data.Dataset.interleave.
         """
@@ -220,7 +222,7 @@ class Combinations(DatasetBase):
         cycle = _cycle_length(threads) if isinstance(cycle, int) and cycle == AUTOTUNE else cycle
         block = 1 if block_length is None else count(block_length)
         mapped = Mapped(map_func, self._spec, "Dataset.interleave()")
-        options = {"mapped": mapped, "parallel": num_parallel_calls is not None}
+        options = {"mapped": mapped, "parallel": num_parallel_calls is not None, "ordered": deterministic}
         options["threads"] = threads if isinstance(threads, int) else 0
         return made(grouping.Interleave, self, cycle, block, *mapped.captured, **options)
 
@@ -329,7 +331,9 @@ class Combinations(DatasetBase):
             number = class_func(*element) if isinstance(element, tuple) else class_func(element)
             return number, gathering.gather(odds[0], number), element
 
-        paired = made(transformations.Zip, odds, self, structure=(0, 0)).map(with_class)
+        # TensorFlow looks at `known` once more, to warn of many that it rejects: one more pass of what is shuffled
+        asked = made(transformations.Zip, odds, known, structure=(0, 0)).map(lambda odds, initial: odds)
+        paired = made(transformations.Zip, asked, self, structure=(0, 0)).map(with_class)
         kept = paired.filter(lambda number, p, element: uniform([], seed=seed, dtype=p.dtype) < p)
         filtered = kept.map(lambda number, p, element: (number, element))
 
@@ -536,7 +540,7 @@ class Combinations(DatasetBase):
 
 
 def _path(path: Any) -> str:
-    return os.fsdecode(path.numpy() if hasattr(path, "numpy") else path)
+    return local_path(path.numpy() if hasattr(path, "numpy") else path)
 
 
 def _shards(shard_func: Callable[..., Any] | None, spec: Any) -> Mapped | None:

@@ -17,13 +17,13 @@ import numpy as np
 from fastgraph import errors
 from fastgraph.core.base.dtype import string
 from fastgraph.core.base.missing_methods import without
+from fastgraph.core.base.paths import AnyPath, as_op_errors, local_path, matches, opened, remote
 from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.families import Array, bind_effect, custom
-from fastgraph.records.paths import AnyPath, as_op_errors, local_path, matches, opened, remote
 from fastgraph.state.variable import Variable
 
 _REASON = "it reads or writes a file"

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base.paths import local_path
 from fastgraph.data.dataset import Dataset
 from fastgraph.data.file_io import listdir, read_file
 from fastgraph.data.media_decoding import decode_image
@@ -104,7 +105,7 @@ def _of_folder(
         )
     if labels is None or label_mode is None:
         labels = label_mode = None
-    names, paths, numbers = _files(os.fspath(directory), kinds, labels, class_names, follow_links)
+    names, paths, numbers = _files(local_path(directory), kinds, labels, class_names, follow_links)
     if label_mode == "binary" and len(names) != 2:
         raise ValueError(f'When passing `label_mode="binary"`, there must be exactly 2 class_names. Received: {names}')
     if verbose:

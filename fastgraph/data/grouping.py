@@ -6,6 +6,8 @@ Rule: as in element_functions.py: such a function is traced when the dataset is 
 from __future__ import annotations
 
 import re
+import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,6 +18,7 @@ from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import as_array, from_array
 from fastgraph.data.element_functions import Mapped, OfFunction
 from fastgraph.data.element_specs import Element, packed
+from fastgraph.data.prefetching import LONG, MOST_THREADS, TIMES, Call, Crew, Failed, anywhere, check_process, given
 from fastgraph.data.sources import INFINITE, UNKNOWN, OfTensors, Run, Source
 from fastgraph.data.windows import Elements, handle_of
 from fastgraph.errors import InternalError, OpError
@@ -96,6 +99,7 @@ class Interleave(OfFunction):
         mapped: Mapped,
         parallel: bool = False,
         threads: int = 0,
+        ordered: bool | None = None,
     ) -> None:
         super().__init__(source, captured, mapped)
         self.cycle, self.block = (int(n) if isinstance(n, int) or hasattr(n, "numpy") else n for n in (cycle, block))
@@ -110,7 +114,7 @@ class Interleave(OfFunction):
         if not hasattr(self.inner, "element_spec"):
             raise TypeError(f"The `map_func` argument must return a `Dataset` object. Got {self.inner}.")
         self.spec = self.inner.element_spec
-        self.parallel = parallel
+        self.parallel, self.threads, self.ordered = parallel, threads, ordered
         self.name = "_ParallelInterleaveDataset" if parallel else "_InterleaveDataset"
 
     def elements(self, run: Run) -> Iterator[Element]:
@@ -124,6 +128,7 @@ class _Interleaved(Iterator[Element]):
     """One pass. A place whose dataset has ended is empty until its next turn.
 
     Where TensorFlow has threads an error has a turn as an element has, and what is not made is a dataset of its error.
+    There threads begin once elements take long: each makes the next block of one of the open datasets.
     """
 
     def __init__(self, interleave: Interleave, run: Run) -> None:
@@ -132,14 +137,24 @@ class _Interleaved(Iterator[Element]):
         self.places: list[Iterator[Element] | None] = [None] * interleave.cycle
         self.at = self.taken = self.open = 0
         self.ended = False
+        wanted = interleave.threads if interleave.threads > 0 else MOST_THREADS
+        self.threads = min(wanted, interleave.cycle) if interleave.parallel else 0
+        self.ordered = run.ordered if interleave.ordered is None else interleave.ordered
+        self.long = 0  # elements in a row that took long
+        self.crew: Crew | None = None
+        self.calls: list[Call | None] = []  # of the places, each of whose next block it makes
+        self.found: deque[Any] = deque()  # of the block whose turn it is
 
     def _on(self) -> None:
         self.at, self.taken = (self.at + 1) % len(self.places), 0
 
     def __next__(self) -> Element:
+        if self.crew is not None:
+            return self._next_made(self.crew)
         while self.open or not self.ended:
             place = self.places[self.at]
             if place is not None:
+                begin = time.perf_counter() if self.threads else 0.0
                 try:
                     element = next(place, None)
                 except OpError:
@@ -155,23 +170,92 @@ class _Interleaved(Iterator[Element]):
                 self.taken += 1
                 if self.taken == self.block:
                     self._on()
+                if self.threads > 1:
+                    self.long = self.long + 1 if time.perf_counter() - begin > LONG else 0
+                    if self.long == TIMES:
+                        self._start()
                 return element
             if self.ended:
                 self._on()
                 continue
-            try:
-                outer = next(self.left, None)
-                if outer is None:
-                    self.ended = True
-                    continue
-                opened: Iterator[Element] = packed(self.inner, self.function(outer)).source.elements(self.run)
-            except OpError as error:
-                if not self.parallel:
-                    raise
-                opened = _failing(error)
-            self.places[self.at] = opened
-            self.open += 1
+            self._open(self.at)
         raise StopIteration
+
+    def _open(self, at: int) -> None:
+        """Begin the next dataset at a place, if there is one."""
+        try:
+            outer = next(self.left, None)
+            if outer is None:
+                self.ended = True
+                return
+            source = packed(self.inner, self.function(outer)).source
+            if anywhere(source, "draws") or anywhere(source, "order"):
+                self.threads = 0  # passes that begin in threads would draw what they draw in any order
+            opened: Iterator[Element] = source.elements(self.run)
+        except OpError as error:
+            if not self.parallel:
+                raise
+            opened = _failing(error)
+        self.places[at] = opened
+        self.open += 1
+
+    def _start(self) -> None:
+        n = len(self.places)
+        self.calls = [None] * n
+        self.crew = Crew(_block_of, self.threads, self.ordered, "fastgraph-interleave")
+        for i in range(n):
+            self._ask(self.crew, (self.at + i) % n, self.block if i else self.block - self.taken)
+
+    def _ask(self, crew: Crew, at: int, n: int) -> None:
+        """Let a thread make the next n elements of a place."""
+        if self.places[at] is None and not self.ended:
+            self._open(at)
+        place = self.places[at]
+        call = self.calls[at] = None if place is None else Call((at, place, n))
+        if call is not None:
+            crew.calls.put(call)
+
+    def _next_made(self, crew: Crew) -> Element:
+        check_process(crew.process)
+        while not self.found:
+            if not self.open:
+                crew.stop()
+                raise StopIteration
+            if self.ordered:
+                call = self.calls[self.at]
+                self.at = (self.at + 1) % len(self.places)
+                if call is None:
+                    continue
+                call.done.acquire()
+            else:
+                call = crew.done.get()
+            at, _, n = call.element
+            self.found.extend(call.found)
+            if len(call.found) < n:
+                self.places[at] = None
+                self.open -= 1
+            self._ask(crew, at, self.block)
+        return given(self.found.popleft())
+
+    def __del__(self) -> None:
+        if self.crew is not None:
+            self.crew.stop()
+
+
+def _block_of(asked: tuple[int, Iterator[Element], int]) -> list[Any]:
+    """The next n elements of a dataset, or errors in their places; fewer at its end."""
+    _, elements, n = asked
+    found: list[Any] = []
+    while len(found) < n:
+        try:
+            element = next(elements, None)
+        except BaseException as error:
+            found.append(Failed(error))
+        else:
+            if element is None:
+                break
+            found.append(element)
+    return found
 
 
 def _failing(error: OpError) -> Iterator[Element]:

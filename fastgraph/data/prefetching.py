@@ -21,15 +21,16 @@ from typing import Any
 
 from fastgraph.data.element_specs import Element
 
-_LONG = 3e-4  # seconds: what takes less is made at once
-_TIMES = 3  # one element may take long by chance, as the first one does
+LONG = 3e-4  # seconds: what takes less is made at once
+TIMES = 3  # one element may take long by chance, as the first one does
 _QUICK = 16  # elements in a row after which threads that stand ready are given up
+MOST_THREADS = 32  # of one dataset, where nobody says how many
 _LAST = 2.0  # seconds that the end of the program waits for a thread
 
-_working: weakref.WeakSet[_Made | _Crew] = weakref.WeakSet()
+_working: weakref.WeakSet[_Made | Crew] = weakref.WeakSet()
 
 
-def _check_process(begun: int) -> None:
+def check_process(begun: int) -> None:
     """Raise RuntimeError in a process that was forked since: it has the iterator, and not its threads."""
     if os.getpid() != begun:
         raise RuntimeError(
@@ -68,7 +69,7 @@ def _make(made: _Made) -> None:
         try:
             found = next(made.elements, None)
         except BaseException as error:
-            found = _Error(error)
+            found = Failed(error)
         with made.changed:
             made.found.append(found)
             made.changed.notify_all()
@@ -76,14 +77,16 @@ def _make(made: _Made) -> None:
             return
 
 
-class _Error:
+class Failed:
+    """An error in the place of an element."""
+
     def __init__(self, error: BaseException) -> None:
         self.error = error
 
 
-def _given(found: Any) -> Element:
+def given(found: Any) -> Element:
     """Return an element, or raise the error that is in its place."""
-    if isinstance(found, _Error):
+    if isinstance(found, Failed):
         try:
             raise found.error
         finally:
@@ -106,19 +109,19 @@ class Ahead(Iterator[Element]):
         if self.made is None and not self.at_once:
             begin = time.perf_counter()
             element = next(self.elements)
-            self.long = self.long + 1 if time.perf_counter() - begin > _LONG else 0
-            if self.long == _TIMES:
+            self.long = self.long + 1 if time.perf_counter() - begin > LONG else 0
+            if self.long == TIMES:
                 self._start()
             return element
         made = self.made or self._start()
-        _check_process(made.process)
+        check_process(made.process)
         with made.changed:
             while not made.found:
                 made.changed.wait()
             self.ended = made.found[0] is None
             made.changed.notify_all()
             if not self.ended:
-                return _given(made.found.popleft())
+                return given(made.found.popleft())
         raise StopIteration
 
     def _start(self) -> _Made:
@@ -151,38 +154,36 @@ class _Timed:
     def __call__(self, element: Element) -> Element:
         begin = time.perf_counter()
         found = self.function(element)
-        took_long = time.perf_counter() - begin > _LONG
+        took_long = time.perf_counter() - begin > LONG
         self.long = max(self.long, 0) + 1 if took_long else min(self.long, 0) - 1
         return found
 
 
-class _Call:
+class Call:
     """A call of a function that a thread makes, and what it gave."""
 
     __slots__ = ("done", "element", "found")
 
-    def __init__(self, element: Element) -> None:
+    def __init__(self, element: Any) -> None:
         self.element = element
         self.found: Any = None
         self.done = threading.Lock()  # free once there is a result
         self.done.acquire()
 
 
-class _Crew:
+class Crew:
     """Threads that call a function, and the way to stop them.
 
     By queues and locks of C: Futures took some 50 us of an element, a sixth of what a small picture takes to decode.
     """
 
-    def __init__(self, function: Callable[[Element], Element], size: int, ordered: bool) -> None:
+    def __init__(self, function: Callable[[Any], Any], size: int, ordered: bool, name: str) -> None:
         self.function, self.ordered = function, ordered
-        self.calls: SimpleQueue[_Call | None] = SimpleQueue()  # None: a thread ends
-        self.done: SimpleQueue[_Call] = SimpleQueue()  # as they end, where the order is free
+        self.calls: SimpleQueue[Call | None] = SimpleQueue()  # None: a thread ends
+        self.done: SimpleQueue[Call] = SimpleQueue()  # as they end, where the order is free
         self.process = os.getpid()
         self.stopped = False
-        self.threads = [
-            threading.Thread(target=_call, args=(self,), daemon=True, name="fastgraph-map") for _ in range(size)
-        ]
+        self.threads = [threading.Thread(target=_call, args=(self,), daemon=True, name=name) for _ in range(size)]
         _working.add(self)
         for thread in self.threads:
             thread.start()
@@ -195,12 +196,12 @@ class _Crew:
                 self.calls.put(None)
 
 
-def _call(crew: _Crew) -> None:
+def _call(crew: Crew) -> None:
     while (call := crew.calls.get()) is not None and not crew.stopped:
         try:
             call.found = crew.function(call.element)
         except BaseException as error:
-            call.found = _Error(error)
+            call.found = Failed(error)
         if crew.ordered:
             call.done.release()
         else:
@@ -215,20 +216,20 @@ class Together(Iterator[Element]):
         self, function: Callable[[Element], Element], elements: Iterator[Element], calls: int, ordered: bool
     ) -> None:
         self.function, self.elements, self.calls, self.ordered = _Timed(function), elements, calls, ordered
-        self.crew: _Crew | None = None
+        self.crew: Crew | None = None
         self.inline = ordered  # whether it goes on without, while there is none
-        self.running: deque[_Call] = deque()
+        self.running: deque[Call] = deque()
         self.ended = False
         self.error: BaseException | None = None  # of the source, for after what came before it
 
     def __next__(self) -> Element:
         if self.crew is None and self.inline:
             found = self.function(next(self.elements))
-            if self.function.long == _TIMES:
+            if self.function.long == TIMES:
                 self._start()
             return found
         crew = self.crew or self._start()
-        _check_process(crew.process)
+        check_process(crew.process)
         going = self.ordered or self.function.long > -_QUICK
         while going and not self.ended and self.error is None and len(self.running) < self.calls + 1:
             try:
@@ -238,11 +239,11 @@ class Together(Iterator[Element]):
             except Exception as error:
                 self.error = error
             else:
-                call = _Call(element)
+                call = Call(element)
                 self.running.append(call)
                 crew.calls.put(call)
         if self.running:
-            return _given(self._next_call(crew).found)
+            return given(self._next_call(crew).found)
         if self.error is not None:
             kept, self.error = self.error, None
             raise kept
@@ -252,7 +253,7 @@ class Together(Iterator[Element]):
         self.crew, self.inline = None, True
         return next(self)
 
-    def _next_call(self, crew: _Crew) -> _Call:
+    def _next_call(self, crew: Crew) -> Call:
         """Wait for the call whose result is next."""
         if self.ordered:
             call = self.running.popleft()
@@ -262,8 +263,8 @@ class Together(Iterator[Element]):
             self.running.remove(call)
         return call
 
-    def _start(self) -> _Crew:
-        self.crew = _Crew(self.function, self.calls, self.ordered)
+    def _start(self) -> Crew:
+        self.crew = Crew(self.function, self.calls, self.ordered, "fastgraph-map")
         return self.crew
 
     def __del__(self) -> None:

@@ -62,7 +62,7 @@ class Shuffle(Ordered, Same):
     A pass draws one word for each element.
     """
 
-    name = "_ShuffleDataset"
+    name, decides = "_ShuffleDataset", ("buffer_size",)
     only_first = True
     aside = (*Source.aside, "first", "seeds", "seed")  # TensorFlow takes shuffles of all seeds for alike
 

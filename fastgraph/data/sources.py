@@ -70,6 +70,9 @@ class Source(Handled):
     name = "Dataset"
     spec: Any
     aside: tuple[str, ...] = ("_number", "_handle", "_lock")  #: attributes that its fingerprint does not tell apart
+    decides: (
+        tuple[str, ...] | None
+    ) = ()  #: attributes that a pass cannot go on with if they differ; None: it is no part
     anew = False  #: whether each call of a graph makes another one
     only_first = False  #: an endless repeat of it ends where its first pass is empty, whatever the others are
 
@@ -203,6 +206,9 @@ class Range(Source):
         return len(range(*self.limits))
 
 
+_generators = itertools.count()
+
+
 class Generated(OfTensors):
     """The values that a Python generator yields. Source: tf.data.Dataset.from_generator."""
 
@@ -210,6 +216,9 @@ class Generated(OfTensors):
 
     def __init__(self, *args: Any, generator: Callable[..., Any], spec: Any) -> None:
         self.generator, self.args, self.spec = generator, args, spec
+        # what it yields may hang on names, classes and files that nobody can look into: as in TensorFlow, a program's
+        # generators are counted, and never taken for one another; in its next run they have the same ordinals
+        self.ordinal = next(_generators)
 
     def elements(self, run: Run) -> Iterator[Element]:
         return _Generation(self)
@@ -433,17 +442,27 @@ class Cursor(Handled):
                 "that is restored would do so again.",
             )  # fmt: skip
         with self._lock:
-            of = [source.name for source in below(self.source)]
-            return json.dumps({"taken": self._taken, "orders": self._orders, "of": of}).encode()
+            return json.dumps({"taken": self._taken, "orders": self._orders, "parts": self._deciding()}).encode()
+
+    def _deciding(self) -> list[str]:
+        """Return what decides which elements the first n are; what runs ahead may differ when a pass goes on."""
+        found = [source for source in below(self.source) if source.decides is not None]
+        names = [source.name.strip("_").replace("Parallel", "") for source in found]
+        return [
+            " ".join([name, *(f"{each}={vars(source)[each]}" for each in source.decides)])
+            for name, source in zip(names, found, strict=True)
+        ]
 
     def go_to(self, text: bytes) -> None:
         """Begin anew and go where such a text says. Raises ValueError for one of another dataset."""
         state = json.loads(text)
         taken, orders = int(state["taken"]), list(state["orders"])
         with self._lock:
-            sources, of = self._ordered(), [source.name.strip("_") for source in below(self.source)]
-            if (before := [name.strip("_") for name in state.get("of", of)]) != of:
-                raise ValueError(f"it is of a pipeline of {', '.join(before)}, the dataset is one of {', '.join(of)}")
+            sources, parts = self._ordered(), self._deciding()
+            if (before := state.get("parts", parts)) != parts:
+                raise ValueError(
+                    f"it is of a pipeline of {', '.join(before)}, the dataset is one of {', '.join(parts)}"
+                )
             if len(orders) != len(sources):
                 raise ValueError(f"it shuffles {len(orders)} times, the dataset {len(sources)} times")
             for source, order in zip(sources, orders, strict=True):

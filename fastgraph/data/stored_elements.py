@@ -30,6 +30,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.file_errors import raising_for
+from fastgraph.core.base.paths import matches
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.op_errors import enum_name, format_shape, message_name
 from fastgraph.core.tensor import EagerTensor, Tensor, as_array, from_array
@@ -47,7 +48,6 @@ from fastgraph.graphdef.message_types import KINDS, Enum
 from fastgraph.graphdef.messages import TensorProto
 from fastgraph.graphdef.serialized_tensors import serialize_tensor
 from fastgraph.ops.families import Array, invalid
-from fastgraph.records.paths import matches
 from fastgraph.records.record_files import Bytes, framed
 from fastgraph.records.snappy import SnappyReader, SnappyWriter
 from fastgraph.records.wire_scan import checksums

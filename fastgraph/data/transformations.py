@@ -45,7 +45,7 @@ class Same(Source):
 class WithOptions(Same):
     """The same elements. `deterministic` holds for all that it is made of. Source: tf.data.Dataset.with_options."""
 
-    name = "_OptionsDataset"
+    name, decides = "_OptionsDataset", None
 
     def __init__(self, source: Source, *, deterministic: bool | None) -> None:
         super().__init__(source)
@@ -155,7 +155,7 @@ class Shard(Same):
 class Skip(Counted):
     """The elements after the first `count`; none if it is -1. Source: tf.data.Dataset.skip."""
 
-    name = "_SkipDataset"
+    name, decides = "_SkipDataset", ("count",)
 
     def elements(self, run: Run) -> Iterator[Element]:
         return iter(()) if self.count < 0 else _Skipping(self.source.elements(run), self.count)
@@ -241,7 +241,7 @@ class _Passes(Iterator[Iterator[Element]]):
 class Prefetch(Counted):
     """The same elements, some of them made ahead. Source: tf.data.Dataset.prefetch."""
 
-    name = "_PrefetchDataset"
+    name, decides = "_PrefetchDataset", None
 
     def elements(self, run: Run) -> Iterator[Element]:
         elements, size = self.source.elements(run), _AHEAD if self.count < 0 else self.count
@@ -312,6 +312,8 @@ class _Caching(Iterator[Element]):
 
 class Batch(Source):
     """`batch_size` elements at a time, put together. Source: tf.data.Dataset.batch."""
+
+    decides = ("size",)
 
     def __init__(self, source: Source, batch_size: Any, *, drop_remainder: bool, parallel: bool = False) -> None:
         if isinstance(batch_size, int) and batch_size < 1:
@@ -387,6 +389,8 @@ class Unbatch(Source):
 
 class Rebatch(Batch):
     """Batches of other sizes, in turn, of what lies along the first axis. Source: tf.data.Dataset.rebatch."""
+
+    decides = ("sizes",)
 
     def __init__(self, source: Source, *sizes: Any, drop_remainder: bool) -> None:
         if any(isinstance(size, int) and size < 0 for size in sizes):

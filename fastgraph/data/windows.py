@@ -56,7 +56,7 @@ def handle_of(source: Source) -> Any:
 class Window(Source):
     """Datasets of `size` elements each, from every `shift`-th on, `stride` apart. Source: tf.data.Dataset.window."""
 
-    name = "_VariantDataset"
+    name, decides = "_VariantDataset", ("size", "shift", "stride")
 
     def __init__(self, source: Source, size: Any, shift: Any, stride: Any, *, drop: bool, of_spec: Any) -> None:
         for value, what in ((size, "Window size"), (shift, "Window shift"), (stride, "Window stride")):
@@ -118,7 +118,7 @@ class PaddedBatch(OfTensors):
     Operands: the size, then for each component its shape i64[rank] (-1: as long as the longest) and its value t[].
     """
 
-    name = "_PaddedBatchDataset"
+    name, decides = "_PaddedBatchDataset", ("size",)
 
     def __init__(self, source: Source, size: Any, *rest: Any, drop: bool, shapes: Sequence[Any]) -> None:
         self.source, self.drop = source, drop
@@ -355,7 +355,7 @@ class RaggedRows(Source):
 class SparseBatch(Source):
     """Batches as SparseTensors of rows `row_shape`. Source: tf.data.Dataset.sparse_batch."""
 
-    name = "_DenseToSparseBatchDataset"
+    name, decides = "_DenseToSparseBatchDataset", ("size",)
 
     def __init__(self, source: Source, size: Any, *, row_shape: TensorShape) -> None:
         if not isinstance(source.spec, TensorSpec):

@@ -11,6 +11,7 @@ import struct
 from typing import Any, Self
 
 from fastgraph.core.base.file_errors import raising_for
+from fastgraph.core.base.paths import local_path
 from fastgraph.errors import DataLossError
 from fastgraph.graphdef.messages import Message
 from fastgraph.graphdef.wire_format import parsed
@@ -87,4 +88,4 @@ def summary_iterator(path: str | os.PathLike[str]) -> SummaryIterator:
     is no such file; the iterator raises DataLossError where a record is damaged or cut off, and says at which byte it
     begins. Source: tf.compat.v1.train.summary_iterator.
     """
-    return SummaryIterator(os.fspath(path))
+    return SummaryIterator(local_path(path))

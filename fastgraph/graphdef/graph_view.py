@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.missing_methods import without
+from fastgraph.core.base.paths import local_path
 from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.core.devices import device
 from fastgraph.core.name_scopes import current_scope, name_scope
@@ -541,6 +542,7 @@ def write_graph(graph_or_graph_def: Any, logdir: str | os.PathLike[str], name: s
     message = graph_or_graph_def.as_graph_def() if hasattr(graph_or_graph_def, "as_graph_def") else graph_or_graph_def
     written = message.SerializeToString()
     content = str(message).encode() if as_text else written
+    logdir = local_path(logdir)
     path = os.path.join(logdir, name)
     os.makedirs(logdir, exist_ok=True)
     with open(path, "wb") as file:

@@ -18,6 +18,7 @@ import numpy as np
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.base.missing_methods import without
+from fastgraph.core.base.paths import local_path
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.replicas import process
 from fastgraph.graphdef.serialized_tensors import parse_tensor, serialize_tensor
@@ -170,7 +171,7 @@ class ModelCheckpoint(_Watching):
         super().__init__(monitor, mode, best=initial_value_threshold)
         if save_freq != "epoch" and not isinstance(save_freq, int):
             raise ValueError(f"Unrecognized save_freq: {save_freq}. Expected save_freq are 'epoch' or integer values.")
-        self.filepath = os.fspath(filepath)
+        self.filepath = local_path(filepath)
         self.verbose = verbose
         self.save_best_only = save_best_only
         self.save_weights_only = save_weights_only
@@ -309,7 +310,7 @@ class CSVLogger(Callback):
 
     def __init__(self, filename: str | os.PathLike[str], separator: str = ",", append: bool = False) -> None:
         super().__init__()
-        self.filename, self.sep, self.append = os.fspath(filename), separator, append
+        self.filename, self.sep, self.append = local_path(filename), separator, append
         self._file: Any = None
         self._names: list[str] = []
 
@@ -353,7 +354,7 @@ class BackupAndRestore(Callback):
         super().__init__()
         if save_freq != "epoch" and not isinstance(save_freq, int):
             raise ValueError(f"Unrecognized save_freq: {save_freq}. Expected save_freq are 'epoch' or integer values.")
-        self.backup_dir, self.save_freq, self.delete_checkpoint = os.fspath(backup_dir), save_freq, delete_checkpoint
+        self.backup_dir, self.save_freq, self.delete_checkpoint = local_path(backup_dir), save_freq, delete_checkpoint
         self._prefix = os.path.join(self.backup_dir, "chief", "ckpt")
         self._steps = 0
         if isinstance(save_freq, int):
@@ -447,7 +448,7 @@ class TensorBoard(Callback):
         Any] | str | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        self.log_dir = os.fspath(log_dir)
+        self.log_dir = local_path(log_dir)
         self.update_freq = 1 if update_freq == "batch" else update_freq
         self._writers: dict[str, writers.SummaryWriter] = {}
         self._steps = 0

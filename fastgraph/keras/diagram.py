@@ -6,6 +6,8 @@ import itertools
 import os
 from typing import Any
 
+from fastgraph.core.base.paths import local_path
+
 
 def model_to_dot(
     model: Any, show_shapes: bool = False, show_dtype: bool = False, show_layer_names: bool = True,
@@ -46,7 +48,7 @@ def model_to_dot(
 def plot_model(model: Any, to_file: str = "model.png", **kwargs: Any) -> Any:
     """Write a drawing of a model, in the format that the name says. Takes what `model_to_dot` takes."""
     graph = model_to_dot(model, **kwargs)
-    to_file = os.fspath(to_file)
+    to_file = local_path(to_file)
     graph.write(to_file, format=os.path.splitext(to_file)[1][1:] or "png")
     try:
         from IPython import display  # type: ignore[import-not-found,import-untyped,unused-ignore]

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base.paths import local_path
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras import (
@@ -148,7 +149,7 @@ def save_model(
     unless `overwrite`, NotImplementedError for a file of what cannot be described, ValueError for a model that is not
     built and goes to a folder.
     """
-    path = os.fspath(filepath)
+    path = local_path(filepath)
     if os.path.exists(path) and not overwrite:
         raise FileExistsError(f"{path} is there already: save(..., overwrite=True) writes over it.")
     if path.endswith((".h5", ".hdf5")) or save_format == "h5":
@@ -280,7 +281,7 @@ def load_model(
 
     custom_objects: {name: class} of what is not Keras's own. Source: tf.keras.models.load_model.
     """
-    path = os.fspath(filepath)
+    path = local_path(filepath)
     if not os.path.exists(path):
         raise OSError(f"No file or directory found at {path}")
     folder, version = os.path.isdir(path), ""

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastgraph.core import replicas
+from fastgraph.core.base.paths import local_path
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras import backend, legacy_h5
 from fastgraph.keras.layers.base import Layer
@@ -140,7 +141,7 @@ def place(filepath: str | os.PathLike[str], save_format: str | None = None) -> s
 
     Raises NotBuiltError for layouts that are not written.
     """
-    path: str = os.fspath(filepath)
+    path: str = local_path(filepath)
     if path.endswith(".keras") or save_format == "keras":
         raise NotBuiltError(
             f"{path}: weights are written as a checkpoint (a name without suffix), as NumPy's .npz, as .safetensors "

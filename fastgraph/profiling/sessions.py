@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from fastgraph import errors
 from fastgraph.core.base.missing_methods import without
+from fastgraph.core.base.paths import local_path
 from fastgraph.profiling.recording import Recording, record, write_whole
 from fastgraph.profiling.xplane import xspace
 from fastgraph.runtime import executor
@@ -50,7 +51,7 @@ def start(logdir: str | os.PathLike[str], options: ProfilerOptions | None = None
     Raises AlreadyExistsError if a recording is under way, and what the file system says if `logdir` cannot be made.
     """
     global _session
-    folder = Path(os.fspath(logdir)) / "plugins" / "profile" / time.strftime("%Y_%m_%d_%H_%M_%S")
+    folder = Path(local_path(logdir)) / "plugins" / "profile" / time.strftime("%Y_%m_%d_%H_%M_%S")
     if _session is not None:
         raise errors.AlreadyExistsError(None, None, "Another profiler is running: call tf.profiler.experimental.stop()")
     folder.mkdir(parents=True, exist_ok=True)

@@ -14,8 +14,8 @@ from typing import Any, Self
 
 from fastgraph import errors
 from fastgraph.core.base.missing_methods import without
+from fastgraph.core.base.paths import AnyPath, as_op_errors, opened
 from fastgraph.core.native.array_kernels import crc32c, masked
-from fastgraph.records.paths import AnyPath, as_op_errors, opened
 from fastgraph.records.snappy import SnappyReader
 from fastgraph.records.wire_scan import records
 

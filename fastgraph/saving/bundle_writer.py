@@ -14,6 +14,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype, string
 from fastgraph.core.base.file_errors import error_of, raising_for
+from fastgraph.core.base.paths import local_path
 from fastgraph.core.native.array_kernels import crc32c, masked
 from fastgraph.core.tensor import EagerTensor, as_array
 from fastgraph.errors import AlreadyExistsError, DataLossError, FailedPreconditionError, UnimplementedError
@@ -49,7 +50,7 @@ class BundleWriter:
     """
 
     def __init__(self, prefix: str, n_shards: int = 1) -> None:
-        self.prefix = os.fspath(prefix)
+        self.prefix = local_path(prefix)
         self._entries: dict[bytes, Message | PlainEntry] = {}
         self._mark = f".tempstate{secrets.randbits(64)}"
         self._asked = self._n_shards = n_shards

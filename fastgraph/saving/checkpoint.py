@@ -19,6 +19,7 @@ import numpy as np
 from fastgraph.core import replicas
 from fastgraph.core.base.dtype import as_dtype, int64, string
 from fastgraph.core.base.logger import get_logger
+from fastgraph.core.base.paths import local_path
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor, executing_eagerly, init_scope
@@ -170,8 +171,8 @@ class Checkpoint(AutoTrackable):
                 "a lower-level API which does not update metadata. tf.train.latest_checkpoint and related APIs will "
                 "not see this checkpoint."
             )
+        prefix = local_path(file_prefix) if isinstance(file_prefix, str | os.PathLike) else str(file_prefix)
         number = int(self.save_counter.assign_add(1))
-        prefix = os.fspath(file_prefix) if isinstance(file_prefix, str | os.PathLike) else str(file_prefix)
         return self._write_numbered(f"{prefix}-{number}", with_callback(options, _make_latest))
 
     def _write_numbered(self, path: str, options: CheckpointOptions) -> str:
@@ -198,7 +199,7 @@ class Checkpoint(AutoTrackable):
         callbacks, sharding = options.experimental_write_callbacks or (), options.experimental_sharding_callback
         if not executing_eagerly():
             return _written_in_calls(file_prefix, tensors, callbacks, sharding)
-        path = os.fspath(file_prefix.numpy().decode() if isinstance(file_prefix, Tensor) else file_prefix)
+        path = local_path(file_prefix.numpy() if isinstance(file_prefix, Tensor) else file_prefix)
         if options.enable_async:
             if self._background is None:
                 self.__dict__["_background"] = _Background()

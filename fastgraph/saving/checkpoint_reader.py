@@ -10,6 +10,7 @@ from typing import Any
 
 from fastgraph.core.base.dtype import DType, from_code, string
 from fastgraph.core.base.logger import get_logger
+from fastgraph.core.base.paths import local_path
 from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.errors import DataLossError
 from fastgraph.graphdef.messages import Message
@@ -68,9 +69,7 @@ def open_checkpoint(path: Any) -> BundleReader:
     """Return the bundle of a checkpoint, or of a SavedModel's folder. Raises NotFoundError, DataLossError for a folder
     of other files.
     """
-    prefix = os.fspath(path)
-    if isinstance(prefix, bytes):
-        prefix = prefix.decode()
+    prefix = local_path(path)
     if os.path.isdir(prefix) and os.path.exists(os.path.join(prefix, _SAVED_MODEL + ".index")):
         prefix = os.path.join(prefix, _SAVED_MODEL)
     elif os.path.isdir(prefix) and not os.path.exists(prefix + ".index"):
@@ -104,7 +103,7 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
 
     Raises ValueError for a folder without any, NotFoundError for a prefix of none. Source: tf.train.load_checkpoint.
     """
-    path = os.fspath(ckpt_dir_or_file)
+    path = local_path(ckpt_dir_or_file)
     found = latest_checkpoint(path) if os.path.isdir(path) else path
     if found is None:
         raise ValueError(f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}")

@@ -13,6 +13,7 @@ from typing import Any
 
 from fastgraph.core import replicas
 from fastgraph.core.base.logger import get_logger
+from fastgraph.core.base.paths import local_path
 from fastgraph.core.base.read_only import ReadOnly
 from fastgraph.saving.bundle_writer import remove_bundle, sweep_numbered
 from fastgraph.saving.checkpoint import Checkpoint, CheckpointOptions, with_callback
@@ -53,7 +54,7 @@ class CheckpointManager:
         if checkpoint_interval is not None and step_counter is None:
             raise ValueError("`step_counter` should be passed if `checkpoint_interval` is not None.")
         self._checkpoint = checkpoint
-        self._directory: str = os.fspath(directory)
+        self._directory = local_path(directory)
         self._max_to_keep = max_to_keep
         self._hours = keep_checkpoint_every_n_hours
         self._name = checkpoint_name

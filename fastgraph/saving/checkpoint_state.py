@@ -18,6 +18,7 @@ from typing import Any
 
 from fastgraph.core.base.file_errors import raising_for
 from fastgraph.core.base.logger import get_logger
+from fastgraph.core.base.paths import local_path
 from fastgraph.errors import OpError
 from fastgraph.graphdef.message_types import KINDS
 from fastgraph.saving.bundle_writer import sync_folder
@@ -47,7 +48,7 @@ def update_checkpoint_state(
 
     Raises RuntimeError if the checkpoint is named like the file, ValueError if times and paths differ in number.
     """
-    folder, latest = os.fspath(save_dir), os.fspath(model_checkpoint_path)
+    folder, latest = local_path(save_dir), os.fspath(model_checkpoint_path)
     paths = [os.fspath(path) for path in all_model_checkpoint_paths or ()]
     times = [float(each) for each in all_model_checkpoint_timestamps or ()]
     if not paths or paths[-1] != latest:
@@ -106,7 +107,7 @@ def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None
 
     Raises ValueError if it names no latest checkpoint. Source: tf.train.get_checkpoint_state.
     """
-    folder = os.fspath(checkpoint_dir)
+    folder = local_path(checkpoint_dir)
     path = state_path(folder, latest_filename)
     if not os.path.exists(path):
         return None
@@ -162,7 +163,7 @@ def _unescaped(text: str) -> str:
 
 def checkpoint_exists(checkpoint_prefix: Any) -> bool:
     """Return whether there is a checkpoint of this prefix."""
-    return os.path.exists(os.fspath(checkpoint_prefix) + ".index")
+    return os.path.exists(local_path(checkpoint_prefix) + ".index")
 
 
 def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.base.missing_methods import without
+from fastgraph.core.base.paths import local_path
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graphdef.import_values import field_of
 from fastgraph.graphdef.messages import Message
@@ -39,7 +40,7 @@ VARIABLES = os.path.join(VARIABLES_DIRECTORY, VARIABLES_FILENAME)
 
 def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
     """Return whether there is a SavedModel in this folder. Source: tf.saved_model.contains_saved_model."""
-    path = os.fspath(export_dir)
+    path = local_path(export_dir)
     return any(
         os.path.exists(os.path.join(path, name)) for name in (SAVED_MODEL_FILENAME_PB, SAVED_MODEL_FILENAME_PBTXT)
     )
@@ -176,4 +177,4 @@ def plain_export_dir(export_dir: str | os.PathLike[str]) -> str:
     """Return the path of a SavedModel's folder as text. Raises TypeError for what is no path."""
     if not isinstance(export_dir, str | os.PathLike):
         raise TypeError(f"A path is wanted, got {export_dir!r}")
-    return os.fspath(export_dir)
+    return local_path(export_dir)

@@ -22,6 +22,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, from_code
 from fastgraph.core.base.file_errors import raising_for
+from fastgraph.core.base.paths import local_path
 from fastgraph.core.native.array_kernels import crc32c, crc32c_of_file, joined_crc, masked
 from fastgraph.errors import DataLossError, InvalidArgumentError, NotFoundError, UnimplementedError
 from fastgraph.graphdef.messages import Message
@@ -169,7 +170,7 @@ class BundleReader:
     """
 
     def __init__(self, prefix: str) -> None:
-        self.prefix = os.fspath(prefix)
+        self.prefix = local_path(prefix)
         path = self.prefix + ".index"
         try:
             with raising_for(path), open(path, "rb") as file:

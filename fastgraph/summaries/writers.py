@@ -21,6 +21,7 @@ from fastgraph.core import replicas
 from fastgraph.core.base.dtype import int64, string
 from fastgraph.core.base.file_errors import raising_for
 from fastgraph.core.base.locks import Lock
+from fastgraph.core.base.paths import local_path
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import op_scope
 from fastgraph.core.op_errors import enum_name
@@ -203,7 +204,7 @@ def create_file_writer(
                 ".v2" if filename_suffix is None else filename_suffix,
             )
         )
-    return FileWriter(os.fsdecode(folder), os.fsdecode(suffix))
+    return FileWriter(local_path(folder), os.fsdecode(suffix))
 
 
 def create_noop_writer() -> SummaryWriter:

@@ -212,6 +212,29 @@ def test_matching_files(tmp_path: Any) -> None:
     assert names("none*") == [] and ".hidden" in names("*")
 
 
+def test_what_is_kept_here_refuses_paths_with_a_scheme(tmp_path: Any, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    checkpoint, rows, path = tf.train.Checkpoint(v=tf.Variable(1.0)), tf.data.Dataset.range(3), "s3://bucket/x"
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+    for use in (
+        checkpoint.save, checkpoint.write, checkpoint.restore, tf.train.latest_checkpoint, tf.train.list_variables,
+        lambda path: tf.train.CheckpointManager(checkpoint, path, 2), lambda path: tf.saved_model.save(tf.Module(), path),
+        tf.saved_model.load, tf.saved_model.contains_saved_model, tf.summary.create_file_writer, rows.save,
+        tf.data.Dataset.load, lambda path: list(rows.cache(path)), lambda path: list(rows.snapshot(path)),
+        model.save_weights, model.load_weights, model.save, lambda path: model.save(f"{path}.keras"), model.export,
+        tf.keras.models.load_model, tf.keras.callbacks.CSVLogger, tf.keras.callbacks.TensorBoard,
+        tf.keras.callbacks.ModelCheckpoint, tf.keras.callbacks.BackupAndRestore, tf.profiler.experimental.start,
+        lambda path: tf.io.write_graph(tf.Graph(), path, "g"), tf.compat.v1.train.summary_iterator,
+    ):  # fmt: skip
+        with pytest.raises(errors.UnimplementedError, match="File system scheme 's3' not implemented"):
+            use(path)
+    assert int(checkpoint.save_counter) == 0 and list(tmp_path.iterdir()) == []
+    with pytest.raises(errors.UnimplementedError, match="File system scheme 'nowhere' not implemented"):
+        tf.lookup.TextFileInitializer("nowhere://x", tf.string, -2, tf.int64, -1).columns()
+    assert checkpoint.save(f"file://{tmp_path}/x") == f"{tmp_path}/x-1"
+    checkpoint.restore(f"file://{tmp_path}/x-1").assert_consumed()
+
+
 def test_paths_with_a_scheme(tmp_path: Any) -> None:
     with pytest.raises(errors.UnimplementedError, match="File system scheme 'nowhere' not implemented"):
         io.gfile.GFile("nowhere://bucket/file").read()

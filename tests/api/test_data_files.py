@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import functools
+import itertools
 import os
 import sqlite3
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph import errors
-from fastgraph.data import stored_elements
+from fastgraph.data import sources, stored_elements
 from fastgraph.records import snappy
 from fastgraph.records.record_files import framed
 from fastgraph.saving import bundle_writer
@@ -212,6 +213,11 @@ class _Others(_Rows):
         yield -self.first
 
 
+class _Slots:
+    __slots__ = ("first",)
+    __init__, rows = _Rows.__init__, _Rows.rows
+
+
 def test_snapshots_of_generators_of_other_objects_are_not_taken_for_each_other(tmp_path):
     def rows(generator):
         made = Dataset.from_generator(generator, output_signature=tf.TensorSpec([], tf.int64))
@@ -222,10 +228,12 @@ def test_snapshots_of_generators_of_other_objects_are_not_taken_for_each_other(t
 
     for _ in range(2):
         for first in (1, 5):
-            for generator in (_Rows(first).rows, _Rows(first), closed(_Rows(first))):
+            by_class = type("ByClass", (), {"first": first, "rows": classmethod(_Rows.rows)})
+            generators = (_Rows(first).rows, _Rows(first), closed(_Rows(first)), _Slots(first).rows, by_class.rows)
+            for generator in generators:
                 assert rows(generator) == [first, first + 1]
             assert rows(_Others(first)) == [-first]
-    assert len(os.listdir(tmp_path)) == 8
+    assert len(os.listdir(tmp_path)) == 24  # a generator that is given again is another, as in TensorFlow
 
 
 def test_a_snapshot_counts_once_it_is_whole(tmp_path):
@@ -300,7 +308,9 @@ def _multiples(k):
     return iter([0, k])
 
 
-def test_the_fingerprint_tells_functions_and_files_apart(tmp_path):
+def test_the_fingerprint_tells_functions_and_files_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "_generators", itertools.repeat(0))  # as if each were the first of a run of its own
+
     def rows(function):
         return int(Dataset.from_generator(function, output_signature=tf.TensorSpec((), tf.int64)).fingerprint())
 
@@ -637,3 +647,23 @@ def test_a_state_of_another_pipeline_is_refused(tmp_path):
         tf.train.Checkpoint(it=other).restore(path)
     with pytest.raises(errors.InvalidArgumentError, match="num_parallel_calls"):
         Dataset.range(3).interleave(lambda x: Dataset.range(x), num_parallel_calls=-2)
+
+
+def test_a_state_goes_on_where_the_same_elements_were_taken(tmp_path):
+    def gone_on(before, after):
+        iterator, other = iter(before), iter(after)
+        next(iterator)
+        tf.train.Checkpoint(it=other).restore(tf.train.Checkpoint(it=iterator).save(str(tmp_path / "c")))
+        return [x.numpy().tolist() for x in other]
+
+    numbers, options = Dataset.range(6), tf.data.Options()
+    assert gone_on(numbers.batch(2), numbers.batch(2, num_parallel_calls=2).prefetch(1)) == [[2, 3], [4, 5]]
+    assert gone_on(numbers.prefetch(2).with_options(options), numbers) == [1, 2, 3, 4, 5]
+    assert len(gone_on(numbers.repeat(2), numbers.repeat(3))) == 17
+    for before, after in (
+        (numbers.batch(2), numbers.batch(3)), (numbers.skip(1), numbers.skip(2)),
+        (numbers.shuffle(2, seed=1), numbers.shuffle(3, seed=1)), (numbers.padded_batch(2), numbers.padded_batch(3)),
+        (numbers.batch(2).rebatch(3), numbers.batch(2).rebatch(4)), (numbers.window(2), numbers.window(2, 1)),
+    ):  # fmt: skip
+        with pytest.raises(errors.InvalidArgumentError, match="it is of a pipeline of"):
+            gone_on(before, after)

@@ -239,3 +239,14 @@ def test_random_orders_without_a_seed_in_functions_are_those_of_tensorflow() -> 
         return tf.concat([found, [tf.random.uniform([], 0, 99, tf.int64)]], 0)
 
     assert twice(tf.constant(4, tf.int64)).numpy().tolist() == [1, 2, 3, 0, 2, 3, 0, 1, 58]
+
+
+def test_passes_of_a_resampled_shuffle_are_those_of_tensorflow():
+    rare = lambda x: tf.cast(x % 4 == 0, tf.int32)
+    tf.random.set_seed(7)
+    made = tf.data.Dataset.range(20).shuffle(20, seed=3).rejection_resample(rare, [0.5, 0.5], seed=5)
+    tf.random.set_seed(None)
+    assert [[int(x) for _, x in made] for _ in range(2)] == [  # of TensorFlow 2.21
+        [16, 12, 7, 8, 13, 14, 15, 10, 16, 4, 17, 8, 2, 3, 4, 0, 6, 19],
+        [15, 0, 17, 8, 0, 10, 1, 11, 12, 2, 4, 3, 16, 9, 16, 4, 19, 6],
+    ]

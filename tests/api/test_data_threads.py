@@ -14,7 +14,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph import errors
-from fastgraph.data import prefetching, sources, transformations
+from fastgraph.data import grouping, prefetching, sources, transformations
 
 Dataset = tf.data.Dataset
 SCALAR = tf.TensorSpec([], tf.int64)
@@ -265,8 +265,81 @@ def test_a_slow_element_holds_up_no_other_where_the_order_is_free(own, option, o
 
 
 def test_threads_are_given_up_where_elements_are_quick(monkeypatch):
-    monkeypatch.setattr(prefetching, "_LONG", 60.0)
+    monkeypatch.setattr(prefetching, "LONG", 60.0)
     elements = iter(Dataset.range(200).map(lambda x: x + 1, 2, False))
     found = [int(next(elements)) for _ in range(150)]
     assert elements._cursor._elements.crew is None
     assert sorted(found + [int(x) for x in elements]) == list(range(1, 201))
+
+
+def _inner(i):
+    """Three, or fewer, numbers; an error in place of 21; the sixth dataset is none."""
+    tf.debugging.assert_less(i, 5)
+    return Dataset.range(i * 10, i * 10 + i % 4).map(lambda x: x // tf.cast(x != 21, tf.int64))
+
+
+def _with_errors(dataset):
+    found, elements = [], iter(dataset)
+    while True:
+        try:
+            found.append(int(next(elements)))
+        except StopIteration:
+            return found
+        except errors.OpError as error:
+            found.append(type(error))
+
+
+@pytest.mark.parametrize("cycle", [1, 2, 3, 5, 9])
+@pytest.mark.parametrize("block", [1, 2, 5])
+def test_threads_interleave_what_one_alone_does(cycle, block, monkeypatch):
+    rows = Dataset.range(8).interleave(_inner, cycle, block, num_parallel_calls=cycle)
+    monkeypatch.setattr(grouping, "LONG", 60.0)
+    alone = _with_errors(rows)
+    assert errors.InvalidArgumentError in alone and 32 in alone
+    monkeypatch.setattr(grouping, "LONG", -1.0)  # every element takes long
+    assert _with_errors(rows) == alone
+    assert sorted(map(str, _with_errors(rows.with_options(_free())))) == sorted(map(str, alone))
+
+
+def _free():
+    options = tf.data.Options()
+    options.deterministic = False
+    return options
+
+
+def test_a_slow_dataset_holds_up_no_other_and_threads_end():
+    held, begun = threading.Event(), []
+
+    def elements(i):
+        for n in range(12):
+            if i == 0 and n == 6:
+                held.wait(60)
+            time.sleep(0.001)
+            begun.append(i)
+            yield 100 * i + n
+
+    rows = Dataset.range(2).interleave(
+        lambda i: Dataset.from_generator(elements, args=[i], output_signature=SCALAR), 2, 1, 2, deterministic=False
+    )
+    found = iter(rows)
+    assert sorted(int(next(found)) for _ in range(18)) == [*range(6), *range(100, 112)]
+    held.set()
+    assert [int(x) for x in found] == list(range(6, 12))
+    found = iter(rows)
+    for _ in range(8):
+        next(found)
+    assert _threads("fastgraph-interleave")
+    del found
+    for _ in range(500):
+        if not _threads("fastgraph-interleave"):
+            break
+        time.sleep(0.01)
+    assert not _threads("fastgraph-interleave")
+
+
+def test_random_datasets_are_interleaved_in_their_order(monkeypatch):
+    monkeypatch.setattr(grouping, "LONG", -1.0)
+    rows = Dataset.range(3).interleave(lambda i: Dataset.range(5).shuffle(5, seed=4), 3, 1, 3)
+    alone = Dataset.range(3).interleave(lambda i: Dataset.range(5).shuffle(5, seed=4), 3, 1)
+    assert [int(x) for x in rows] == [int(x) for x in alone]
+    assert not _threads("fastgraph-interleave")

@@ -26,8 +26,16 @@ def as_op_errors(path: AnyPath) -> contextlib.AbstractContextManager[None]:
 
 
 def local_path(path: AnyPath) -> str:
-    """Return a path of this machine as text."""
-    return os.fsdecode(os.fspath(path)).removeprefix("file://")
+    """Return a path of this machine as text. Raises UnimplementedError for one with a scheme: never a folder `s3:`."""
+    text = os.fsdecode(os.fspath(path)).removeprefix("file://")
+    found = _SCHEME.match(text)
+    if found is not None:
+        raise errors.UnimplementedError(
+            None, None,
+            f"File system scheme '{found[0]}' not implemented here (file: '{text}'): checkpoints, SavedModels, "
+            "summaries and datasets are kept on this machine; tf.io.gfile.copy takes files there and back",
+        )  # fmt: skip
+    return text
 
 
 def matches(pattern: AnyPath) -> list[str]:
