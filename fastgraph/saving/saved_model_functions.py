@@ -29,7 +29,7 @@ from fastgraph.graphdef.import_datasets import Held
 from fastgraph.graphdef.import_values import dtype_of, field_of
 from fastgraph.graphdef.importer import Body
 from fastgraph.graphdef.messages import Message
-from fastgraph.saving.saved_model_structures import decoded, filled, flat_specs, matched
+from fastgraph.saving.saved_model_structures import VariableSpec, decoded, filled, flat_specs, matched
 from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import Function
 from fastgraph.staging.signature import cache_keys
@@ -59,7 +59,8 @@ class RestoredConcreteFunction(ConcreteFunction):
         self.result = result  # the structure of what it returns, specs for tensors
         self._keywords = None if keywords is None else list(keywords)
         self._most_positional = -1  # -1: as many as there are
-        self._of_replicas: dict[int, RestoredConcreteFunction] = {}
+        self._of_others: dict[Any, RestoredConcreteFunction] = {}  # by replica, or by the Variables that are arguments
+        self.given: list[Variable] = []  # that are arguments
         self._lock = Lock()
 
     def __getattr__(self, name: str) -> Any:
@@ -83,14 +84,22 @@ class RestoredConcreteFunction(ConcreteFunction):
         function = self.library[self.label]
         parameters = field_of(function.signature, "input_arg", [])
         specs = flat_specs(self.signature.structured_inputs)
+        places = _places_of(self.signature.structured_inputs)
         n = len(parameters) - len(self.bound)
-        if n != len(specs):
+        if n != len(specs) + len(places):
             raise InvalidArgumentError(
                 None, None, f"Function {self.label} takes {n} tensors, and its signature speaks of {len(specs)}"
             )
         trace = GraphTrace(self.signature.name)
         values: dict[str, Any] = {}
-        for parameter, spec, owner in zip(parameters, specs, _owners(self.signature.structured_inputs), strict=False):
+        if len(places) != len(self.given):
+            text = f"Function {self.label} takes Variables, which only the function that has it as a trace passes on"
+            raise InvalidArgumentError(None, None, text)
+        with entering(trace):
+            for place, variable in zip(places, self.given, strict=True):
+                values[f"{parameters[place].name}:0"] = _bound(trace, variable.__fg_cell__)
+        of_tensors = [each for i, each in enumerate(parameters[:n]) if i not in places]
+        for parameter, spec, owner in zip(of_tensors, specs, _owners(self.signature.structured_inputs), strict=True):
             if dtype_of(parameter.type) in (variant, resource) if owner else dtype_of(parameter.type) == spec.dtype:
                 name = _node_name(spec.name or parameter.name)
                 given = trace.add_input(Aval(spec.dtype, spec.shape._dims), name)
@@ -124,6 +133,8 @@ class RestoredConcreteFunction(ConcreteFunction):
     def _flat_names(self) -> list[str]:
         if self._keywords is not None or not flat_specs(self.signature.structured_inputs):
             return self._keywords or []
+        if _places_of(self.signature.structured_inputs) and not self.given:  # it has no graph yet
+            return [_node_name(spec.name or "") for spec in flat_specs(self.signature.structured_inputs)]
         return super()._flat_names()
 
     def limit(self, positional: int) -> None:
@@ -139,14 +150,26 @@ class RestoredConcreteFunction(ConcreteFunction):
         index = 0 if replica is None else replica.index
         if not index or not any(isinstance(each, Variable) and len(each._copies) > 1 for each in self.objects):
             return super().call_flat(leaves)
-        if index not in self._of_replicas:
-            own = RestoredConcreteFunction(self.label, self.library, self.signature, self.result, self._keywords)
+        if index not in self._of_others:
+            own = self._of_others[index] = self._other()
             own.bound = [
                 each._copies[index].__fg_cell__ if isinstance(each, Variable) and len(each._copies) > 1 else held
                 for each, held in zip(self.objects, self.bound, strict=True)
             ]
-            self._of_replicas[index] = own
-        return self._of_replicas[index].call_flat(leaves)
+        return self._of_others[index].call_flat(leaves)
+
+    def _other(self) -> RestoredConcreteFunction:
+        return RestoredConcreteFunction(self.label, self.library, self.signature, self.result, self._keywords)
+
+    def of_variables(self, variables: list[Variable]) -> RestoredConcreteFunction:
+        """Return the function for these Variables, which are arguments of it."""
+        if not variables:
+            return self
+        key = tuple(map(id, variables))
+        if key not in self._of_others:
+            own = self._of_others[key] = self._other()
+            own.bound, own.objects, own.given = self.bound, self.objects, variables
+        return self._of_others[key]
 
     def fitted(self, leaves: list[Any]) -> list[Any]:
         """Return the tensors of a call as the graph takes them."""
@@ -191,6 +214,19 @@ def _bound(trace: GraphTrace, held: Any) -> Any:
     if not isinstance(held, EagerTensor):
         return held
     return trace.constant(held) if held.num_elements <= SMALL else trace.tensor(trace.value_of(held))
+
+
+def _places_of(structure: object) -> list[int]:
+    """Return which of the parameters for a structure of specs are Variables."""
+    flat = nesting.flatten(structure, expand_composites=True)
+    return [i for i, each in enumerate([each for each in flat if isinstance(each, TensorSpec | VariableSpec)])
+            if isinstance(each, VariableSpec)]  # fmt: skip
+
+
+def _variables_in(structure: object, given: object) -> list[Variable]:
+    """Return the Variables in a structure of arguments that stand where specs of such are."""
+    pairs = zip(nesting.flatten(structure), nesting.flatten(given), strict=True)
+    return [value for spec, value in pairs if isinstance(spec, VariableSpec)]
 
 
 def _owners(structure: Any) -> list[Any]:
@@ -343,6 +379,8 @@ class RestoredFunction(Function):
             for concrete in self.concrete_functions:
                 leaves: list[Any] = []
                 if matched(concrete.signature.structured_inputs, given, fits, leaves):
+                    if _places_of(concrete.signature.structured_inputs):
+                        concrete = concrete.of_variables(_variables_in(concrete.signature.structured_inputs, given))
                     if any(isinstance(leaf, TensorSpec) for leaf in leaves):
                         return concrete, leaves, False
                     return concrete, concrete.fitted(leaves), False

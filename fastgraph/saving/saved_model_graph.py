@@ -22,7 +22,7 @@ from fastgraph.graphdef.export_slots import DATASETS
 from fastgraph.saving.object_graph import ObjectGraph, variable_of
 from fastgraph.saving.saved_model_functions import RestoredConcreteFunction, RestoredDataset
 from fastgraph.saving.saved_model_objects import Asset, RestoredTable, SignatureMap, restored_table
-from fastgraph.saving.saved_model_signatures import for_one
+from fastgraph.saving.saved_model_signatures import for_one, takes_variables
 from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import BoundFunction, Function
 from fastgraph.state.tracking import AutoTrackable, Trackable, children_of
@@ -156,7 +156,13 @@ class SavedGraph(ObjectGraph):
         if not found:
             self.untraced.append(function.name)
         traces = dict.fromkeys(for_one(function, concrete) for concrete in found.values())
-        return {f"trace_{i}": concrete for i, concrete in enumerate(traces)}
+        kept = [each for each in traces if not takes_variables(each)]
+        if len(kept) < len(traces):
+            get_logger().warning(
+                "%d of the traces of %s take Variables as arguments and are not saved: a function that finds them as "
+                "attributes of its object is.", len(traces) - len(kept), function.name,
+            )  # fmt: skip
+        return {f"trace_{i}": concrete for i, concrete in enumerate(kept)}
 
     def _captured(self, concrete: ConcreteFunction) -> dict[str, Any]:
         """The tensors that a trace takes from outside; Variables are found by their owners."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fastgraph.core import replicas
+from fastgraph.core.base import nesting
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import Tensor
@@ -18,6 +19,7 @@ from fastgraph.saving.saved_model_functions import RestoredConcreteFunction
 from fastgraph.saving.saved_model_structures import flat_specs
 from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import Function
+from fastgraph.staging.signature import cache_keys
 from fastgraph.state.distributed import DistributedVariable
 from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
 
@@ -89,6 +91,14 @@ def found_in(children: Mapping[str, Any]) -> ConcreteFunction | None:
         if _is_valid(concrete):
             possible.append(concrete)
     return possible[0] if len(possible) == 1 else None
+
+
+def takes_variables(concrete: ConcreteFunction) -> bool:
+    """Return whether a trace is for Variables that are arguments."""
+    if isinstance(concrete, RestoredConcreteFunction):
+        return False  # it takes any
+    leaves = nesting.flatten(concrete.structured_input_signature)
+    return any(isinstance(each, cache_keys.Held) and each.is_variable for each in leaves)
 
 
 def result_of(concrete: ConcreteFunction) -> Any:

@@ -18,8 +18,8 @@ from fastgraph.composites.extension_type import names, registered
 from fastgraph.composites.ragged_tensor import RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensorSpec
 from fastgraph.core.base import nesting
-from fastgraph.core.base.dtype import DType
-from fastgraph.core.base.shapes import TensorShape, shape_of
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
+from fastgraph.core.base.shapes import ShapeLike, TensorShape, shape_of
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.op_errors import enum_name
 from fastgraph.core.tape.indexed_slices import IndexedSlicesSpec
@@ -29,9 +29,36 @@ from fastgraph.graphdef.exporter import tensor_message
 from fastgraph.graphdef.import_values import dims_of, dtype_of, field_of, tensor_of
 from fastgraph.graphdef.message_types import KINDS, Enum
 from fastgraph.graphdef.messages import Dim, Message, TensorShapeProto
+from fastgraph.staging.signature.cache_keys import is_variable
+
+
+class VariableSpec(TypeSpec):
+    """The place of a Variable among the arguments of a function: its shape, dtype and whether it is trained.
+
+    alias_id: equal in the places that have one Variable; None where nobody said.
+    """
+
+    __slots__ = ("alias_id", "dtype", "shape", "trainable")
+    _is_composite = False
+
+    def __init__(self, shape: ShapeLike, dtype: DTypeLike, trainable: bool = True, alias_id: int | None = None) -> None:
+        self.shape, self.dtype, self.trainable, self.alias_id = TensorShape(shape), as_dtype(dtype), trainable, alias_id
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype, self.trainable, self.alias_id
+
+    def is_compatible_with(self, spec_or_value: object) -> bool:
+        """Return whether a value is a Variable that can stand here."""
+        given: Any = spec_or_value
+        return is_variable(given) and given.dtype == self.dtype and self.shape.is_compatible_with(given.shape)
+
+    def to_tensors(self, value: Any) -> list[Any]:
+        """Return no tensor: a Variable is taken as it is."""
+        return []
+
 
 #: The numbers by which the format knows the classes of specs.
-_SPECS: dict[int, Any] = {1: SparseTensorSpec, 2: IndexedSlicesSpec, 3: RaggedTensorSpec}
+_SPECS: dict[int, Any] = {1: SparseTensorSpec, 2: IndexedSlicesSpec, 3: RaggedTensorSpec, 9: VariableSpec}
 _NUMBERS = {spec: number for number, spec in _SPECS.items()}
 _OF_DATA = {5: "DatasetSpec", 6: "IteratorSpec"}  # which lie in a higher room
 _OF_USERS = 15  # an extension type's, by the name that its class has registered
