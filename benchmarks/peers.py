@@ -75,7 +75,7 @@ MODES = ("staged", "jit", "eager")
 REQUIREMENTS = {
     "tensorflow": ("tensorflow-cpu==2.21.0", "tf-keras==2.21.0"),
     "jax": ("jax==0.10.2",),
-    "torch": ("torch==2.13.0", "numpy", "setuptools"),
+    "torch": ("torch==2.13.0", "numpy", "setuptools", "pillow"),
     "pytensor": ("pytensor==3.0.7", "numba"),
     "grain": ("grain==0.2.18", "pillow"),
 }

@@ -158,15 +158,19 @@ def torch(torch, stage, what, x, step):
     width, largest = SEEN[what]
     w = torch.zeros(width, 16, requires_grad=True)
     path = kept = None
-    if what in ("records", "csv", "jpegs"):
-        return "it reads no such files"
+    if what in ("records", "csv"):
+        return "it has no reader of records, Examples or CSV"
     if what == "text":
         kept, path = lines(x, " ")
+    pictures = _with_pillow(x) if what == "jpegs" else []
 
     def batches():
         if what == "images":
             dataset = torch.utils.data.TensorDataset(torch.from_numpy(x))
             return ((batch / 255 - 0.5) for (batch,) in load(dataset, BATCH, shuffle=True))
+        if what == "jpegs":  # torchvision's decoder is another package
+            together = lambda files: torch.from_numpy(np.stack([_small_with_pillow(file) for file in files]))
+            return load(pictures, BATCH, collate_fn=together)
         return load(rows_of(path), BATCH, collate_fn=lambda rows: torch.from_numpy(looked_up(rows)))
 
     def trained(batch):
@@ -190,7 +194,7 @@ def grain(grain, stage, what, x, step):
     w = np.zeros((width, 16), np.float32)
     kept = None
     if what in ("records", "csv"):
-        return "it reads no such files"
+        return "it has no parser of Examples, and no reader of CSV"
     if what == "images":
         dataset = grain.MapDataset.source(x).shuffle(seed=0).batch(BATCH).map(lambda batch: batch / 255 - 0.5)
     elif what == "text":

@@ -57,6 +57,7 @@ class BundleWriter:
         self._aligned = n_shards == 1  # of several, a limit of a shard's size counts its tensors alone
         self._shards: list[str] = []  # as they are called while they are written
         self._file = self._index = -1
+        self.index = b""  # what the index has, once it is prepared
         self._temporary_index = f"{self.prefix}.index{self._mark}"
         folder = os.path.dirname(self.prefix)
         try:
@@ -172,7 +173,8 @@ class BundleWriter:
 
     def _write_index(self) -> None:
         header = KINDS["BundleHeader"](num_shards=self._n_shards, version=KINDS["VersionDef"](producer=1))
-        content = memoryview(table([(b"", serialized(header)), *sorted(self._serialized())]))
+        self.index = table([(b"", serialized(header)), *sorted(self._serialized())])
+        content = memoryview(self.index)
         with raising_for(self._temporary_index):
             os.ftruncate(self._index, os.lseek(self._index, 0, os.SEEK_SET))
             while content:

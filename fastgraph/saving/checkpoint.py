@@ -25,13 +25,12 @@ from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor, executing_eagerly, init_scope
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.wire_format import serialized
-from fastgraph.saving.bundle_writer import BundleWriter
 from fastgraph.saving.checkpoint_reader import object_graph, open_checkpoint
 from fastgraph.saving.checkpoint_state import update_checkpoint_state
 from fastgraph.saving.checkpoint_status import CheckpointLoadStatus, InitializationOnlyStatus, NameBasedSaverStatus
 from fastgraph.saving.object_graph import OBJECT_GRAPH, ObjectGraph
 from fastgraph.saving.restoration import Position, Restoration
-from fastgraph.saving.sharding import extents_of, shards_of
+from fastgraph.saving.sharding import bundle_of
 from fastgraph.state.tracking import AutoTrackable, NoDependency, arrived, links_of, tracked
 from fastgraph.state.variable import Variable
 
@@ -303,18 +302,7 @@ def write_checkpoint(path: str, tensors: dict[str, Any], callbacks: Any = (), sh
 
 
 def _write_bundle(path: str, tensors: dict[str, Any], sharding: Any) -> None:
-    whole = {key: {"": value} for key, value in tensors.items()}
-    shards = [whole] if sharding is None else shards_of(sharding, tensors)
-    with BundleWriter(path, len(shards)) as writer:
-        for number, shard in enumerate(shards):
-            if number:
-                writer.next_shard()
-            for key, slices in shard.items():
-                for spec, value in slices.items():
-                    if spec:
-                        writer.add_slice(key, *extents_of(spec), value)
-                    else:
-                        writer.add(key, value, as_dtype(value.dtype) if hasattr(value, "dtype") else string)
+    with bundle_of(path, tensors, sharding) as writer:
         writer.finish()
 
 

@@ -30,7 +30,7 @@ from fastgraph.graphdef.wire_format import serialized
 from fastgraph.ops.string_hashes import fingerprint
 from fastgraph.saving import revived_types
 from fastgraph.saving import saved_model_files as files
-from fastgraph.saving.bundle_writer import BundleWriter, sync_folder
+from fastgraph.saving.bundle_writer import sync_folder
 from fastgraph.saving.object_graph import OBJECT_GRAPH, VALUE, variable_of
 from fastgraph.saving.saved_model_export import Functions, MainGraph
 from fastgraph.saving.saved_model_functions import RestoredDataset
@@ -40,6 +40,7 @@ from fastgraph.saving.saved_model_objects import Asset, CapturedName, SignatureM
 from fastgraph.saving.saved_model_options import SaveOptions
 from fastgraph.saving.saved_model_signatures import argument_names, found_in, result_of, signatures_of
 from fastgraph.saving.saved_model_structures import encoded, shape_message
+from fastgraph.saving.sharding import bundle_of
 from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import Function
 from fastgraph.state.tracked_containers import ObjectIdentityDictionary, Step
@@ -159,15 +160,14 @@ class _Saver:
         folder = os.path.join(self.path, files.VARIABLES_DIRECTORY)
         with raising_for(folder):
             os.makedirs(folder, exist_ok=True)
-        with BundleWriter(os.path.join(self.path, files.VARIABLES)) as writer:
-            tensors[OBJECT_GRAPH] = np.array(serialized(checkpoint), object)
-            for name in sorted(tensors):
-                writer.add(name, tensors[name])
+        tensors[OBJECT_GRAPH] = np.array(serialized(checkpoint), object)
+        policy = self.options.experimental_sharding_callback
+        with bundle_of(os.path.join(self.path, files.VARIABLES), dict(sorted(tensors.items())), policy) as writer:
             writer.prepare()
             beside: list[str] = []  # what is to be put in its place once all of it is on the disk
             try:
                 self._write_assets(names, beside)
-                self._write(files.FINGERPRINT_FILENAME, serialized(_fingerprint(saved, content)), beside)
+                self._write(files.FINGERPRINT_FILENAME, serialized(_fingerprint(saved, content, writer.index)), beside)
                 self._write(files.SAVED_MODEL_FILENAME_PB, content, beside)
                 writer.finish(then=functools.partial(_put, beside))
                 sync_folder(os.path.join(self.path, files.SAVED_MODEL_FILENAME_PB))
@@ -494,7 +494,7 @@ def _plain_default(value: Any) -> Any:
     return value
 
 
-def _fingerprint(saved: Message, content: bytes) -> Message:
+def _fingerprint(saved: Message, content: bytes, index: bytes) -> Message:
     """The numbers that tell one SavedModel from another."""
     meta_graph = saved.meta_graphs[0]
     signatures = b"".join([serialized(each) for _, each in sorted(meta_graph.signature_def.items())])
@@ -502,5 +502,6 @@ def _fingerprint(saved: Message, content: bytes) -> Message:
                                         serialized(meta_graph.object_graph_def))]  # fmt: skip
     return KINDS["FingerprintDef"](
         saved_model_checksum=numbers[0], graph_def_program_hash=numbers[1], signature_def_hash=numbers[2],
-        saved_object_graph_hash=numbers[3], uuid=f"{sum(numbers) % (1 << 64)}", version=VersionDef(producer=4),
+        saved_object_graph_hash=numbers[3], checkpoint_hash=fingerprint(index),
+        uuid=f"{sum(numbers) % (1 << 64)}", version=VersionDef(producer=4),
     )  # fmt: skip

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, string
+from fastgraph.core.base.dtype import DType, as_dtype, string
 from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.device_spec import DeviceSpec
 from fastgraph.core.tensor import EagerTensor, as_array, convert
+from fastgraph.saving.bundle_writer import BundleWriter
 from fastgraph.saving.object_graph import OBJECT_GRAPH
 
 Shard = Mapping[str, Mapping[str, Any]]  #: {key of a tensor: {which slice of it, "" for all: the slice}}
@@ -214,6 +215,27 @@ def shards_of(callback: ShardingCallback, tensors: Mapping[str, Any]) -> Sequenc
         if n or not any(each == key for each, _ in seen):
             raise _refused(callback, "left out a tensor or part of it", key, "")
     return shards
+
+
+def bundle_of(path: str, tensors: Mapping[str, Any], callback: ShardingCallback | None) -> BundleWriter:
+    """Return what writes a bundle, with all tensors in the files that a policy says: it is to be finished."""
+    whole = {key: {"": value} for key, value in tensors.items()}
+    shards = [whole] if callback is None else shards_of(callback, tensors)
+    writer = BundleWriter(path, len(shards))
+    try:
+        for number, shard in enumerate(shards):
+            if number:
+                writer.next_shard()
+            for key, slices in shard.items():
+                for spec, value in slices.items():
+                    if spec:
+                        writer.add_slice(key, *extents_of(spec), value)
+                    else:
+                        writer.add(key, value, as_dtype(value.dtype) if hasattr(value, "dtype") else string)
+    except BaseException:
+        writer.discard()
+        raise
+    return writer
 
 
 def _fits(spec: str, shape: list[int], full: list[int]) -> bool:

@@ -16,6 +16,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph.graphdef.messages import KINDS
+from fastgraph.ops.string_hashes import fingerprint
 from fastgraph.saving import saved_model_command, saved_model_export, saved_model_graph
 
 OPEN = tf.saved_model.LoadOptions(experimental_open_files=True)
@@ -373,3 +374,22 @@ def test_mutable_tables_say_what_saves_and_restores_them(tmp_path: Path) -> None
     assert found == [[["checkpoint_key", "table"], 6], [["restored_tensors_0", "restored_tensors_1", "table"], 1]]
     begins = {child.local_name: nodes[child.node_id].function for child in node.children}["_initialize"]
     assert "Import" not in str([each.op for each in functions[begins.concrete_functions[0]].node_def])
+
+
+def test_a_policy_says_in_which_files_the_values_of_a_model_are(tmp_path: Path) -> None:
+    module = tf.Module()
+    module.large, module.small = tf.Variable(np.arange(100, dtype=np.float32)), tf.Variable(7.0)
+    module.f = tf.function(
+        lambda x: tf.reduce_sum(module.large) + module.small * x, input_signature=[tf.TensorSpec([])]
+    )
+    policy = tf.train.experimental.MaxShardSizePolicy(200)
+    tf.saved_model.save(module, tmp_path, options=tf.saved_model.SaveOptions(experimental_sharding_callback=policy))
+    assert len(list((tmp_path / "variables").glob("variables.data-*"))) >= 3
+    loaded = tf.saved_model.load(tmp_path)
+    assert float(loaded.f(2.0)) == 4964.0 and float(loaded.small) == 7.0
+    index = (tmp_path / "variables" / "variables.index").read_bytes()
+    assert tf.saved_model.experimental.read_fingerprint(tmp_path).checkpoint_hash == fingerprint(index)
+    with pytest.raises(TypeError, match="ShardingCallback"):
+        options = tf.saved_model.SaveOptions(experimental_sharding_callback="files")
+        tf.saved_model.save(module, tmp_path / "other", options=options)
+    assert not list((tmp_path / "other").rglob("*.pb"))
