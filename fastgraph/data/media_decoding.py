@@ -45,6 +45,7 @@ def _infer(contents: Aval, *, op: str, channels: int, frames: bool, bits: int, *
 
 
 _UNKNOWN = "Unknown image file format. One of JPEG, PNG, GIF, BMP required."
+_NO_JPEG = "jpeg::Uncompress failed. Invalid JPEG data or crop window."
 #: Bytes of pixels that a byte of a file may stand for: more than any of the formats reaches in earnest.
 _DENSEST = 1 << 12
 
@@ -61,7 +62,8 @@ def opened_picture(data: bytes, formats: tuple[str, ...] = ("JPEG", "PNG", "GIF"
             warnings.simplefilter("ignore", images.DecompressionBombWarning)
             picture = images.open(io.BytesIO(data), formats=formats)
     except Exception:  # whatever a damaged head makes of the decoders
-        raise invalid(_UNKNOWN) from None
+        text = _NO_JPEG if data.startswith(b"\xff\xd8\xff") else _UNKNOWN
+        raise invalid(text if data else "Input is empty.") from None
     if picture.width * picture.height > _most_pixels(data):
         raise invalid(f"{len(data)} bytes are too few for a picture of {picture.width} x {picture.height}")
     return picture
@@ -112,8 +114,7 @@ def decoded_picture(
     except NotImplementedError:
         raise
     except Exception:  # whatever damaged contents make of the decoders
-        text = "jpeg::Uncompress failed. Invalid JPEG data or crop window."
-        raise invalid(text if kind == "JPEG" else f"Invalid {kind} data, size {len(data)}") from None
+        raise invalid(_NO_JPEG if kind == "JPEG" else f"Invalid {kind} data, size {len(data)}") from None
 
 
 def _pixels(picture: Any, data: bytes, channels: int, frames: bool, bits: int, ratio: int) -> Any:
