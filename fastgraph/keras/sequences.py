@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 def pad_sequences(
@@ -46,10 +47,10 @@ def pad_sequences(
     return rows
 
 
-def normalize(x: Any, axis: int = -1, order: int = 2) -> np.ndarray:
+def normalize(x: ArrayLike, axis: int = -1, order: int = 2) -> np.ndarray:
     """Return an array over its norms along an axis; what has none stays. Source: tf.keras.utils.normalize."""
     norms = np.atleast_1d(np.linalg.norm(x, order, axis))
-    return x / np.expand_dims(np.where(norms == 0, 1, norms), axis)
+    return np.asarray(x) / np.expand_dims(np.where(norms == 0, 1, norms), axis)
 
 
 def make_sampling_table(size: int, sampling_factor: float = 1e-5) -> np.ndarray:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from fastgraph.data.media_decoding import pillow
 from fastgraph.keras import backend
@@ -16,7 +18,7 @@ _MODES = {"grayscale": "L", "rgb": "RGB", "rgba": "RGBA"}
 _RESAMPLING = ("nearest", "bilinear", "bicubic", "hamming", "box", "lanczos")
 
 
-def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) -> np.ndarray:
+def img_to_array(img: ArrayLike, data_format: str | None = None, dtype: DTypeLike | None = None) -> np.ndarray:
     """Return a Pillow image as f32[h, w, c]. Source: tf.keras.utils.img_to_array."""
     x = np.asarray(img, dtype=dtype or backend.floatx())
     if x.ndim not in (2, 3):
@@ -25,7 +27,9 @@ def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) ->
     return x.transpose(2, 0, 1) if checked_data_format(data_format) == "channels_first" else x
 
 
-def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dtype: Any = None) -> Any:
+def array_to_img(
+    x: ArrayLike, data_format: str | None = None, scale: bool = True, dtype: DTypeLike | None = None
+) -> Any:
     """Return [h, w, c] as a Pillow image; `scale`: stretched to 0 to 255. Source: tf.keras.utils.array_to_img.
 
     Raises ValueError for other ranks, and for other numbers of channels than 1, 3 and 4.
@@ -48,7 +52,8 @@ def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dty
 
 
 def load_img(
-    path: Any, grayscale: bool = False, color_mode: str = "rgb", target_size: Any = None,
+    path: str | bytes | os.PathLike[str] | io.BytesIO, grayscale: bool = False, color_mode: str = "rgb",
+    target_size: Sequence[int] | None = None,
     interpolation: str = "nearest", keep_aspect_ratio: bool = False,
 ) -> Any:  # fmt: skip
     """Return the picture in a file, or in an io.BytesIO, as a Pillow image. Source: tf.keras.utils.load_img.
@@ -85,7 +90,12 @@ def load_img(
 
 
 def save_img(
-    path: Any, x: Any, data_format: str | None = None, file_format: str | None = None, scale: bool = True, **kwargs: Any
+    path: str | os.PathLike[str],
+    x: ArrayLike,
+    data_format: str | None = None,
+    file_format: str | None = None,
+    scale: bool = True,
+    **kwargs: Any,
 ) -> None:
     """Write [h, w, c] as a picture, whose format is that of the path's ending. Source: tf.keras.utils.save_img."""
     image = array_to_img(x, data_format, scale)
