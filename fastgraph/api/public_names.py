@@ -511,7 +511,12 @@ PUBLIC: dict[str, str] = {
     ),
     **_same("keras.sequences", "make_sampling_table skipgrams", ("keras.preprocessing.sequence",)),
     **_same("data.time_series", "timeseries_dataset_from_array", ("keras.utils", "keras.preprocessing")),
-    **_same("keras.sequences", "img_to_array", ("keras.utils", "keras.preprocessing.image")),
+    **_same(
+        "data.picture_files",
+        "array_to_img img_to_array load_img save_img",
+        ("keras.utils", "keras.preprocessing.image"),
+    ),
+    "keras.utils.normalize": "keras.sequences:normalize",
     "keras.preprocessing.image.smart_resize": "keras.layers.image_preprocessing:smart_resize",
     **_same("keras.diagram", "model_to_dot plot_model", ("keras.utils",)),
     **_same(

@@ -14,7 +14,7 @@ import os
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from fastgraph.errors import NotBuiltError
 from fastgraph.keras import (
     config_versions,
     constraints,
+    functional,
     identifiers,
     initializers,
     layers,
@@ -112,12 +113,15 @@ def to_json(model: Any, **kwargs: Any) -> str:
     return json.dumps(whole, default=_plain, **kwargs)
 
 
-def clone_model(model: Any, input_tensors: Any = None, clone_function: Any = None) -> Any:
-    """Return a model of such layers, with weights of its own. Source: tf.keras.models.clone_model."""
+def clone_model(model: Any, input_tensors: Any = None, clone_function: Callable[[Any], Any] | None = None) -> Any:
+    """Return a model of such layers, with weights of its own. Source: tf.keras.models.clone_model.
+
+    clone_function: makes a layer of each of them; None: another one of its config.
+    """
     if input_tensors is not None:
         raise NotBuiltError("clone_model takes no input_tensors: call the clone on them.")
     if clone_function is not None:
-        raise NotBuiltError("clone_model takes no clone_function: from_config of a changed get_config() makes others.")
+        return _cloned_by(clone_function, model)
     with identifiers.sharing():
         config = model.get_config()
     classes: dict[str, Any] = {}
@@ -126,6 +130,31 @@ def clone_model(model: Any, input_tensors: Any = None, clone_function: Any = Non
             raise NotBuiltError(f"clone_model takes no two classes of one name ({type(layer).__name__}): rename one.")
     with identifiers.CustomObjectScope(classes), identifiers.sharing():
         return type(model).from_config(config)
+
+
+def _cloned_by(function: Callable[[Any], Any], model: Any) -> Any:
+    """Return a model of the layers that a function makes of a model's layers; its Inputs are copied."""
+    if not callable(function):
+        raise ValueError(f"Expected `layer_fn` argument to be a callable. Received: layer_fn={function}")
+    config: dict[str, Any] = {}
+    with identifiers.sharing(), contextlib.suppress(NotImplementedError):  # what has no config
+        config = model.get_config()
+    if "layers" not in config:
+        raise ValueError(
+            "Expected `model` argument to be a functional `Model` instance, but got a subclassed model instead: "
+            f"{model}"
+        )
+    own = {layer.name: layer for layer in model.layers}
+
+    def made(row: dict[str, Any]) -> Any:
+        return layers.deserialize(row) if row["class_name"] == "InputLayer" else function(own[row["config"]["name"]])
+
+    if "input_layers" not in config:
+        return type(model)([made(row) for row in config["layers"]], name=model.name)
+    inputs, outputs, losses = functional.rebuilt(config, made)
+    clone = type(model)(inputs=inputs, outputs=outputs, name=model.name)
+    clone.add_loss(losses)
+    return clone
 
 
 def _compiled(model: Any) -> Any:

@@ -1,4 +1,4 @@
-"""tf.keras.utils of arrays: padded sequences, pairs of words, images as arrays."""
+"""tf.keras.utils of arrays: padded sequences, pairs of words, norms of one."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import random
 from typing import Any
 
 import numpy as np
-
-from fastgraph.keras import backend
-from fastgraph.keras.layers.core import checked_data_format
+from numpy.typing import ArrayLike
 
 
 def pad_sequences(
@@ -49,13 +47,10 @@ def pad_sequences(
     return rows
 
 
-def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) -> np.ndarray:
-    """Return a Pillow image as f32[h, w, c]. Source: tf.keras.utils.img_to_array."""
-    x = np.asarray(img, dtype=dtype or backend.floatx())
-    if x.ndim not in (2, 3):
-        raise ValueError(f"Unsupported image shape: {x.shape}")
-    x = x[..., None] if x.ndim == 2 else x
-    return x.transpose(2, 0, 1) if checked_data_format(data_format) == "channels_first" else x
+def normalize(x: ArrayLike, axis: int = -1, order: int = 2) -> np.ndarray:
+    """Return an array over its norms along an axis; what has none stays. Source: tf.keras.utils.normalize."""
+    norms = np.atleast_1d(np.linalg.norm(x, order, axis))
+    return np.asarray(x) / np.expand_dims(np.where(norms == 0, 1, norms), axis)
 
 
 def make_sampling_table(size: int, sampling_factor: float = 1e-5) -> np.ndarray:

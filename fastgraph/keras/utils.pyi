@@ -16,7 +16,11 @@ from fastgraph.keras.identifiers import get_registered_object as get_registered_
 from fastgraph.keras.identifiers import register_keras_serializable as register_keras_serializable
 from fastgraph.keras.model_serialization import deserialize_keras_object as deserialize_keras_object
 from fastgraph.keras.model_serialization import serialize_keras_object as serialize_keras_object
+from fastgraph.keras.pictures import array_to_img as array_to_img
+from fastgraph.keras.pictures import img_to_array as img_to_array
+from fastgraph.keras.pictures import load_img as load_img
+from fastgraph.keras.pictures import save_img as save_img
 from fastgraph.keras.progress import Progbar as Progbar
-from fastgraph.keras.sequences import img_to_array as img_to_array
+from fastgraph.keras.sequences import normalize as normalize
 from fastgraph.keras.sequences import pad_sequences as pad_sequences
 

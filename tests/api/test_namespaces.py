@@ -136,7 +136,7 @@ def test_substitutes_are_there_and_those_they_replace_are_not() -> None:
 
 @pytest.mark.parametrize(
     "statement",
-    ["import fastgraph.tpu", "from fastgraph import tpu", "from fastgraph.keras.layers import ConvLSTM2D",
+    ["import fastgraph.tpu", "from fastgraph import tpu", "from fastgraph.keras.layers import LocallyConnected2D",
      "from fastgraph.nn import conv3d_transpose_of_nothing, relu"],
 )  # fmt: skip
 def test_import_statements_say_the_same(statement: str) -> None:

@@ -537,7 +537,8 @@ class Bidirectional(Layer):
 
 _OF_CELLS = (
     "recurrent_activation", "use_bias", "unit_forget_bias", "reset_after", "dropout", "recurrent_dropout",
-    "implementation", *(f"{part}_{kind}" for part in PARTS for kind in ("initializer", "regularizer", "constraint")),
+    "implementation", "rank", "kernel_size", "strides", "padding", "data_format", "dilation_rate",
+    *(f"{part}_{kind}" for part in PARTS for kind in ("initializer", "regularizer", "constraint")),
 )  # fmt: skip
 
 

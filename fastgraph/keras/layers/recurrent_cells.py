@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.missing_methods import without
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
@@ -61,7 +62,7 @@ class Cell(Layer):
         self.dropout = min(1.0, max(0.0, dropout))
         self.recurrent_dropout = min(1.0, max(0.0, recurrent_dropout))
         self.state_size: Any = self.units
-        self.output_size = self.units
+        self.output_size: Any = self.units
 
     def build(self, input_shape: ShapeLike) -> None:
         """Make the weights."""
@@ -95,7 +96,7 @@ class Cell(Layer):
         """
         if not self.drawn(training):
             return None, None
-        whole: Any = initial_states(self.units, batch_of(inputs), self._dtype)
+        whole: Any = initial_states(nesting.flatten(self.state_size)[0], batch_of(inputs), self._dtype)
         n = self.GATES if self.implementation == 1 else 1
         found = []
         for like, rate in ((inputs, self.dropout), (whole, self.recurrent_dropout)):

@@ -16,6 +16,7 @@ from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training
 from fastgraph.keras.layers.core import Dropout, checked_data_format
 from fastgraph.keras.layers.input_spec import InputSpec
+from fastgraph.keras.regularizers import L1L2
 from fastgraph.ops.activations import relu
 from fastgraph.ops.elementwise import cast, identity
 from fastgraph.ops.movement import shape
@@ -158,3 +159,39 @@ class ELU(Layer):
     def call(self, inputs: Tensor) -> Any:
         """Return the function of the inputs."""
         return activations.elu(inputs, self.alpha)
+
+
+class ActivityRegularization(Layer):
+    """The inputs, which add l1 times their absolute and l2 times their squared sum to the loss. f[*s] -> f[*s].
+
+    Per example, as `activity_regularizer` of other layers. Source: tf.keras.layers.ActivityRegularization.
+    """
+
+    def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(activity_regularizer=L1L2(l1, l2), **kwargs)
+        self.supports_masking = True
+        self._take(locals())
+
+    def call(self, inputs: Tensor) -> Any:
+        """Return the inputs."""
+        return identity(inputs)
+
+
+class ThresholdedReLU(Layer):
+    """x where it is above `theta`, else 0. f[*s] -> f[*s]. Raises ValueError for a negative threshold.
+
+    Source: tf.keras.layers.ThresholdedReLU.
+    """
+
+    def __init__(self, theta: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if theta is None or theta < 0:
+            said = "Theta of a" if theta is None else "The theta value of a"
+            wanted = "cannot be None, expecting a float" if theta is None else "should be >=0"
+            raise ValueError(f"{said} Thresholded ReLU layer {wanted}. Received: {theta}")
+        self.supports_masking = True
+        self._take(locals())
+
+    def call(self, inputs: Tensor) -> Any:
+        """Return the rectified inputs."""
+        return inputs * cast(inputs > cast(self.theta, inputs.dtype), inputs.dtype)

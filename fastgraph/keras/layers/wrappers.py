@@ -1,4 +1,4 @@
-"""Layers around a layer: Wrapper, TimeDistributed. Meaning and messages of Keras 2."""
+"""Layers around a layer: Wrapper, TimeDistributed, SpectralNormalization. Meaning and messages of Keras 2."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from typing import Any
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.conversion import TensorLike
+from fastgraph.keras.initializers import TruncatedNormal
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training, parameters_of
 from fastgraph.keras.layers.serialization import deserialize, serialize
+from fastgraph.ops.elementwise import stop_gradient
+from fastgraph.ops.gathering import where
+from fastgraph.ops.matmul import matmul
 from fastgraph.ops.movement import reshape, shape
-from fastgraph.ops.reduction import reduce_any
+from fastgraph.ops.nn_ops import l2_normalize
+from fastgraph.ops.reduction import reduce_all, reduce_any
 
 
 class Wrapper(Layer):
@@ -91,6 +96,57 @@ class TimeDistributed(Wrapper):
         while mask is not None and mask.shape.rank > 2:
             mask = reduce_any(mask, axis=-1)
         return mask
+
+
+class SpectralNormalization(Wrapper):
+    """A layer whose kernel, or embeddings, are divided by an estimate of their largest singular value in training.
+
+    Raises ValueError for `power_iterations` below 1, or for a layer without such a weight.
+    Source: tf.keras.layers.SpectralNormalization; Miyato et al. 2018.
+    """
+
+    def __init__(self, layer: Layer, power_iterations: int = 1, **kwargs: Any) -> None:
+        super().__init__(layer, **kwargs)
+        if power_iterations <= 0:
+            raise ValueError(
+                f"`power_iterations` should be greater than zero. Received: `power_iterations={power_iterations}`"
+            )
+        self.power_iterations = power_iterations
+
+    def build(self, input_shape: Any = None) -> None:
+        """Make the weights of the layer inside, and the vector that the estimate goes on with."""
+        super().build(input_shape)
+        kernel: Any = getattr(self.layer, "kernel", None)
+        if kernel is None:
+            kernel = getattr(self.layer, "embeddings", None)
+        if kernel is None:
+            raise ValueError(f"{type(self.layer).__name__} object has no attribute 'kernel' nor 'embeddings'")
+        self.kernel = kernel
+        self.vector_u = self.add_weight(
+            "vector_u", [1, kernel.shape[-1]], kernel.dtype, TruncatedNormal(stddev=0.02), trainable=False
+        )
+
+    def call(self, inputs: Any, training: Training = None) -> Any:
+        """Return what the layer inside makes, of a kernel that was divided if `training`."""
+        if training:
+            self.normalize_weights()
+        return self.layer(inputs)
+
+    def normalize_weights(self) -> None:
+        """Divide the kernel by the estimate, and keep the vector of that."""
+        weights = reshape(self.kernel, [-1, self.kernel.shape[-1]])
+        u: Any = self.vector_u.read_value()
+        for _ in range(self.power_iterations):
+            v = stop_gradient(l2_normalize(matmul(u, weights, transpose_b=True)))
+            u = stop_gradient(l2_normalize(matmul(v, weights)))
+        sigma = matmul(matmul(v, weights), u, transpose_b=True)
+        is_empty = reduce_all(weights == 0.0)  # stays as it is
+        self.vector_u.assign(where(is_empty, self.vector_u, u))
+        self.kernel.assign(where(is_empty, self.kernel, reshape(weights / sigma, self.kernel.shape)))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {"power_iterations": self.power_iterations, **super().get_config()}
 
 
 def _regrouped(x: Any, leading: list[Any], n: int) -> Any:
