@@ -35,20 +35,20 @@ def array_to_img(
     Raises ValueError for other ranks, and for other numbers of channels than 1, 3 and 4.
     """
     images = pillow()
-    x = np.asarray(x, dtype=dtype or backend.floatx())
-    if x.ndim != 3:
-        raise ValueError(f"Expected image array to have rank 3 (single image). Got array with shape: {x.shape}")
+    pixels: Any = np.asarray(x, dtype=dtype or backend.floatx())
+    if pixels.ndim != 3:
+        raise ValueError(f"Expected image array to have rank 3 (single image). Got array with shape: {pixels.shape}")
     if checked_data_format(data_format) == "channels_first":
-        x = x.transpose(1, 2, 0)
+        pixels = pixels.transpose(1, 2, 0)
     if scale:
-        x = x - np.min(x)
-        most = np.max(x)
-        x = x / most * 255 if most != 0 else x
-    if x.shape[2] not in (1, 3, 4):
-        raise ValueError(f"Unsupported channel number: {x.shape[2]}")
-    if x.shape[2] == 1 and np.max(x) > 255:  # Pillow's 32 bits
-        return images.fromarray(x[:, :, 0].astype("int32"), "I")
-    return images.fromarray((x[:, :, 0] if x.shape[2] == 1 else x).astype("uint8"))
+        pixels = pixels - np.min(pixels)
+        most = np.max(pixels)
+        pixels = pixels / most * 255 if most != 0 else pixels
+    if pixels.shape[2] not in (1, 3, 4):
+        raise ValueError(f"Unsupported channel number: {pixels.shape[2]}")
+    if pixels.shape[2] == 1 and np.max(pixels) > 255:  # Pillow's 32 bits
+        return images.fromarray(pixels[:, :, 0].astype("int32"), "I")
+    return images.fromarray((pixels[:, :, 0] if pixels.shape[2] == 1 else pixels).astype("uint8"))
 
 
 def load_img(

@@ -1,6 +1,10 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
 from fastgraph.data.folders import image_dataset_from_directory as image_dataset_from_directory
 from fastgraph.data.folders import text_dataset_from_directory as text_dataset_from_directory
+from fastgraph.data.picture_files import array_to_img as array_to_img
+from fastgraph.data.picture_files import img_to_array as img_to_array
+from fastgraph.data.picture_files import load_img as load_img
+from fastgraph.data.picture_files import save_img as save_img
 from fastgraph.data.time_series import timeseries_dataset_from_array as timeseries_dataset_from_array
 from fastgraph.keras.backend import set_random_seed as set_random_seed
 from fastgraph.keras.data_adapters import Sequence as Sequence
@@ -16,10 +20,6 @@ from fastgraph.keras.identifiers import get_registered_object as get_registered_
 from fastgraph.keras.identifiers import register_keras_serializable as register_keras_serializable
 from fastgraph.keras.model_serialization import deserialize_keras_object as deserialize_keras_object
 from fastgraph.keras.model_serialization import serialize_keras_object as serialize_keras_object
-from fastgraph.keras.pictures import array_to_img as array_to_img
-from fastgraph.keras.pictures import img_to_array as img_to_array
-from fastgraph.keras.pictures import load_img as load_img
-from fastgraph.keras.pictures import save_img as save_img
 from fastgraph.keras.progress import Progbar as Progbar
 from fastgraph.keras.sequences import normalize as normalize
 from fastgraph.keras.sequences import pad_sequences as pad_sequences
