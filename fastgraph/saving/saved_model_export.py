@@ -6,6 +6,7 @@ each signature, what fills tables, and operations that save and restore all valu
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from fastgraph.composites.lookup_primitives import Table
 from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
@@ -46,9 +48,10 @@ from fastgraph.saving.saved_model_functions import RestoredConcreteFunction
 from fastgraph.saving.saved_model_gradients import Stated, captured_name, has_one, stated_gradients
 from fastgraph.saving.saved_model_graph import Constant, SavedGraph, TableFunction, is_dataset, table_of
 from fastgraph.saving.saved_model_objects import Asset
-from fastgraph.saving.saved_model_signatures import argument_names, result_of
-from fastgraph.saving.saved_model_structures import flat_specs, shape_message
+from fastgraph.saving.saved_model_signatures import argument_names, described_inputs, result_of, variables_of
+from fastgraph.saving.saved_model_structures import VariableSpec, flat_specs, shape_message
 from fastgraph.staging.concrete_function import ConcreteFunction
+from fastgraph.staging.signature import cache_keys
 from fastgraph.state.variable import Variable
 
 
@@ -80,6 +83,9 @@ class Functions:
 
     def _name(self, concrete: ConcreteFunction) -> str:
         name = self._unique(concrete.label)
+        if variables_of(concrete):  # calls inside of functions pass them after all else
+            self.library.names[concrete._trace.graph] = self._unique(f"{name}_inside")
+            return name
         if isinstance(concrete, RestoredConcreteFunction):
             self._own_names(concrete.library)[concrete.label] = name
             return name
@@ -103,8 +109,9 @@ class Functions:
         """Return the numbers of what a trace takes from outside. Raises LookupError for what nothing leads to."""
         if isinstance(concrete, RestoredConcreteFunction):
             return [self.graph.number_of_object(each) for each in concrete.objects]
-        captures = concrete._trace.graph.captures
-        return [self.graph.number_of_capture(held) for held, _ in captures if not is_dataset(held)]
+        given = {id(_cell_of(each)) for each in variables_of(concrete)}
+        captures = [held for held, _ in concrete._trace.graph.captures if not is_dataset(held)]
+        return [self.graph.number_of_capture(held) for held in captures if id(_behind(held)) not in given]
 
     def _as_loaded(self) -> dict[str, Message]:
         """The functions that were loaded, and all that these call, as they were written."""
@@ -169,12 +176,57 @@ class Functions:
                     for op in _foreign(written):
                         foreign.setdefault(op, []).append(name)
         self._find_captured(done, copies)
+        for name, concrete in self.traces.items():
+            if variables_of(concrete):
+                done[name] = _with_variables(concrete, name, done[named[concrete._trace.graph]])
         if foreign:
             lines = "\n".join(f"  {op}, in {', '.join(where[:3])}" for op, where in sorted(foreign.items()))
             raise Unsavable(
                 f"Functions use operations that TensorFlow has no equal of, or not for these arguments:\n{lines}"
             )
         return [done[name] for name in sorted(done)]
+
+
+def _behind(held: Any) -> Any:
+    """What a graph takes from outside, of which it may have a weak reference."""
+    return held() if isinstance(held, weakref.ref) else held
+
+
+def _cell_of(variable: cache_keys.Held) -> Any:
+    found = variable.get()
+    return None if found is None else found.__fg_cell__
+
+
+def _with_variables(concrete: ConcreteFunction, name: str, function: Message) -> Message:
+    """A FunctionDef whose arguments are those of a trace in order, the Variables among them where they are given."""
+    found = parsed(serialized(function), "FunctionDef")
+    captures = [_behind(held) for held, _ in concrete._trace.graph.captures if not is_dataset(held)]
+    tensors = len(found.signature.input_arg) - len(captures)
+    of_cells = {id(cell): tensors + i for i, cell in enumerate(captures)}
+    order: list[Any] = []  # places of arguments that there are, or the Variables that the graph does not take
+    n = 0
+    for leaf in nesting.flatten(described_inputs(concrete), expand_composites=True):
+        if isinstance(leaf, TensorSpec):
+            order.append(n)
+            n += 1
+        elif isinstance(leaf, VariableSpec):
+            order.append(leaf)
+    held = iter(variables_of(concrete))
+    order = [of_cells.pop(id(_cell_of(next(held))), each) if isinstance(each, VariableSpec) else each for each in order]
+    order += [place for place in range(tensors, tensors + len(captures)) if place in of_cells.values()]
+    arguments, attributes = list(found.signature.input_arg), dict(found.arg_attr.items())
+    del found.signature.input_arg[:]
+    found.arg_attr.clear()
+    for i, place in enumerate(order):
+        if isinstance(place, int):
+            found.signature.input_arg.append(arguments[place])
+            if place in attributes:
+                found.arg_attr[i].CopyFrom(attributes[place])
+        else:
+            handle = KINDS["DtypeAndShape"](dtype=Enum(enum_name(place.dtype)), shape=shape_message(place.shape))
+            found.signature.input_arg.append(ArgDef(name=f"unused_{i}", type=Enum("DT_RESOURCE"), handle_data=[handle]))
+    found.signature.name = name
+    return found
 
 
 def _renamed(function: Message, names: dict[str, str], tables: dict[bytes, bytes]) -> Message:

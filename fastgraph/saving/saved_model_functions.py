@@ -223,10 +223,17 @@ def _places_of(structure: object) -> list[int]:
             if isinstance(each, VariableSpec)]  # fmt: skip
 
 
-def _variables_in(structure: object, given: object) -> list[Variable]:
-    """Return the Variables in a structure of arguments that stand where specs of such are."""
+def _variables_in(structure: object, given: object) -> list[Variable] | None:
+    """Return the Variables in a structure of arguments that stand where specs of such are.
+
+    None if two stand where the trace had one: it reads and writes the first alone.
+    """
     pairs = zip(nesting.flatten(structure), nesting.flatten(given), strict=True)
-    return [value for spec, value in pairs if isinstance(spec, VariableSpec)]
+    found = [(spec.alias_id, value) for spec, value in pairs if isinstance(spec, VariableSpec)]
+    first: dict[int | None, Variable] = {}
+    if any(alias is not None and first.setdefault(alias, value) is not value for alias, value in found):
+        return None
+    return [value for _, value in found]
 
 
 def _owners(structure: Any) -> list[Any]:
@@ -380,7 +387,10 @@ class RestoredFunction(Function):
                 leaves: list[Any] = []
                 if matched(concrete.signature.structured_inputs, given, fits, leaves):
                     if _places_of(concrete.signature.structured_inputs):
-                        concrete = concrete.of_variables(_variables_in(concrete.signature.structured_inputs, given))
+                        variables = _variables_in(concrete.signature.structured_inputs, given)
+                        if variables is None:
+                            continue
+                        concrete = concrete.of_variables(variables)
                     if any(isinstance(leaf, TensorSpec) for leaf in leaves):
                         return concrete, leaves, False
                     return concrete, concrete.fitted(leaves), False

@@ -13,16 +13,20 @@ from typing import Any
 
 from fastgraph.composites.lookup_primitives import Table
 from fastgraph.composites.lookup_tables import LookupInterface, TextFileInitializer
+from fastgraph.core.base import nesting
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.native.buffer import Cell
-from fastgraph.core.tensor import EagerTensor, cell_read, class_has, convert
+from fastgraph.core.tensor import EagerTensor, cell_read, class_has, convert, init_scope
 from fastgraph.graph.captures import Deferred
 from fastgraph.graph.ir import subgraphs
 from fastgraph.graphdef.export_slots import DATASETS
+from fastgraph.graphdef.wire_format import serialized
+from fastgraph.ops.creation import zeros
 from fastgraph.saving.object_graph import ObjectGraph, variable_of
 from fastgraph.saving.saved_model_functions import RestoredConcreteFunction, RestoredDataset
 from fastgraph.saving.saved_model_objects import Asset, RestoredTable, SignatureMap, restored_table
-from fastgraph.saving.saved_model_signatures import for_one, takes_variables
+from fastgraph.saving.saved_model_signatures import described_inputs, for_one, variables_of
+from fastgraph.saving.saved_model_structures import VariableSpec, encoded
 from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import BoundFunction, Function
 from fastgraph.state.tracking import AutoTrackable, Trackable, children_of
@@ -69,6 +73,7 @@ class SavedGraph(ObjectGraph):
         self.constants: dict[int, Any] = {}  # a captured tensor's id -> what stands for it
         self.states: dict[int, Variable] = {}  # of generators that operations have for themselves
         self._known: dict[int, dict[str, Any]] = {}
+        self._stand_ins: list[Variable] = []  # which traces know weakly
         self._assets: dict[bytes, Asset] = {}
         super().__init__(root, {"signatures": signatures}, slots=False)
         known = {table_of(value) for value in self.objects}
@@ -156,13 +161,32 @@ class SavedGraph(ObjectGraph):
         if not found:
             self.untraced.append(function.name)
         traces = dict.fromkeys(for_one(function, concrete) for concrete in found.values())
-        kept = [each for each in traces if not takes_variables(each)]
-        if len(kept) < len(traces):
-            get_logger().warning(
-                "%d of the traces of %s take Variables as arguments and are not saved: a function that finds them as "
-                "attributes of its object is.", len(traces) - len(kept), function.name,
-            )  # fmt: skip
-        return {f"trace_{i}": concrete for i, concrete in enumerate(kept)}
+        kept = dict[Any, ConcreteFunction]()
+        for each in traces:
+            if not variables_of(each):
+                kept[id(each)] = each
+            else:  # the traces for other Variables are the same
+                inputs = described_inputs(each)
+                key = serialized(encoded(inputs))
+                kept[key] = kept[key] if key in kept else self._of_any_variables(function, inputs)
+        return {f"trace_{i}": concrete for i, concrete in enumerate(kept.values())}
+
+    def _of_any_variables(self, function: Function, inputs: Any) -> ConcreteFunction:
+        """Trace a Function for Variables that nobody else has: its body may find those of the program by itself, too."""
+        made: dict[int, Variable] = {}
+
+        def variable(spec: Any) -> Any:
+            if not isinstance(spec, VariableSpec):
+                return spec
+            if spec.alias_id not in made:
+                dims = [1 if n is None else n for n in spec.shape]
+                made[spec.alias_id] = Variable(zeros(dims, spec.dtype), spec.trainable, shape=spec.shape)
+            return made[spec.alias_id]
+
+        with init_scope():
+            args, kwargs = nesting.map_structure(variable, inputs)
+        self._stand_ins += made.values()
+        return function.get_concrete_function(*args, **kwargs)
 
     def _captured(self, concrete: ConcreteFunction) -> dict[str, Any]:
         """The tensors that a trace takes from outside; Variables are found by their owners."""

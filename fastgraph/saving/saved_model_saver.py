@@ -38,7 +38,7 @@ from fastgraph.saving.saved_model_gradients import input_specs
 from fastgraph.saving.saved_model_graph import Constant, SavedGraph, TableFunction, functions_of, table_of
 from fastgraph.saving.saved_model_objects import Asset, CapturedName, SignatureMap
 from fastgraph.saving.saved_model_options import SaveOptions
-from fastgraph.saving.saved_model_signatures import argument_names, found_in, result_of, signatures_of
+from fastgraph.saving.saved_model_signatures import argument_names, described_inputs, found_in, result_of, signatures_of
 from fastgraph.saving.saved_model_structures import encoded, shape_message
 from fastgraph.saving.sharding import bundle_of
 from fastgraph.staging.concrete_function import ConcreteFunction
@@ -340,7 +340,7 @@ class _Saver:
             if any(each is concrete for each in self.signatures.values()):
                 found = {key: TensorSpec(spec.shape, spec.dtype, key) if isinstance(spec, TensorSpec) else spec
                          for key, spec in found.items()}  # fmt: skip
-            inputs, result = encoded(concrete.structured_input_signature), encoded(found)
+            inputs, result = encoded(described_inputs(concrete)), encoded(found)
         except ValueError as error:
             raise ValueError(f"{concrete!r} cannot be saved: {error}") from None
         return KINDS["SavedConcreteFunction"](

@@ -16,7 +16,7 @@ from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import Tensor
 from fastgraph.saving.saved_model_files import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from fastgraph.saving.saved_model_functions import RestoredConcreteFunction
-from fastgraph.saving.saved_model_structures import flat_specs
+from fastgraph.saving.saved_model_structures import VariableSpec, flat_specs
 from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import Function
 from fastgraph.staging.signature import cache_keys
@@ -93,12 +93,24 @@ def found_in(children: Mapping[str, Any]) -> ConcreteFunction | None:
     return possible[0] if len(possible) == 1 else None
 
 
-def takes_variables(concrete: ConcreteFunction) -> bool:
-    """Return whether a trace is for Variables that are arguments."""
+def variables_of(concrete: ConcreteFunction) -> list[cache_keys.Held]:
+    """Return the Variables that are arguments of a trace of this program, in order; a loaded one takes any."""
     if isinstance(concrete, RestoredConcreteFunction):
-        return False  # it takes any
+        return []
     leaves = nesting.flatten(concrete.structured_input_signature)
-    return any(isinstance(each, cache_keys.Held) and each.is_variable for each in leaves)
+    return [each for each in leaves if isinstance(each, cache_keys.Held) and each.is_variable]
+
+
+def described_inputs(concrete: ConcreteFunction) -> Any:
+    """Return the inputs of a trace, with specs for Variables too: equal `alias_id`s where one stands twice."""
+    places: dict[int, int] = {}
+
+    def spec_of(leaf: Any) -> Any:
+        if not isinstance(leaf, cache_keys.Held) or not leaf.is_variable:
+            return leaf
+        return VariableSpec(*leaf.spec, places.setdefault(id(leaf.get()), len(places)))  # type: ignore[misc]
+
+    return nesting.map_structure(spec_of, concrete.structured_input_signature)
 
 
 def result_of(concrete: ConcreteFunction) -> Any:

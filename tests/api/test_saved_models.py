@@ -21,13 +21,11 @@ import fastgraph as tf
 from fastgraph.graphdef.import_calls import Library
 from fastgraph.graphdef.import_resources import RESOURCES
 from fastgraph.graphdef.import_strings import STRINGS
-from fastgraph.graphdef.import_values import field_of
 from fastgraph.graphdef.messages import KINDS
 from fastgraph.graphdef.wire_format import parsed, serialized
 from fastgraph.saving import saved_model_command
 from fastgraph.saving.saved_model_loader import load_partial
 from fastgraph.saving.saved_model_saver import save_and_return_nodes
-from fastgraph.saving.saved_model_structures import VariableSpec, decoded, encoded
 from fastgraph.saving.saved_model_values import restore_table
 from tests.oracle import saved_models
 from tests.oracle.saved_model_cases import CASES
@@ -884,52 +882,45 @@ def test_a_function_without_parameters_need_not_be_called_before_it_is_saved(tmp
         tf.saved_model.save(module, str(tmp_path), module.more)
 
 
-def _take_the_variable_as_an_argument(path: Path) -> None:
-    """Make a function's captured Variable its first argument, as TensorFlow writes one that is given a Variable."""
-    message = parsed(path.read_bytes(), "SavedModel")
-    graph = message.meta_graphs[0]
-    ((name, said),) = [each for each in graph.object_graph_def.concrete_functions.items() if each[1].bound_inputs]
-    function = next(each for each in graph.graph_def.library.function if each.signature.name == name)
-    function.signature.input_arg.reverse()
-    inputs = (VariableSpec([], tf.float32, True, 0), tf.TensorSpec([], tf.float32, "x"))
-    said.canonicalized_input_signature.CopyFrom(encoded((inputs, {})))
-    del said.bound_inputs[:]
-    spec = next(
-        each.function.function_spec
-        for each in graph.object_graph_def.nodes
-        if name in field_of(each.function, "concrete_functions", [])
-    )
-    full = decoded(spec.fullargspec)
-    spec.fullargspec.CopyFrom(encoded(full._replace(args=["v", "x"])))
-    spec.input_signature.CopyFrom(encoded(None))
-    path.write_bytes(serialized(message))
-
-
-def test_functions_whose_arguments_are_variables(tmp_path: Path, caplog: Any) -> None:
+def test_functions_whose_arguments_are_variables(tmp_path: Path) -> None:
     module = tf.Module()
-    module.v = tf.Variable(3.0)
-    module.f = tf.function(lambda x: module.v.assign_add(x) * 2.0, input_signature=[tf.TensorSpec([])])
-    module.h = tf.function(lambda x: x, input_signature=[tf.TensorSpec([])])  # of two functions none is the signature
-    module.g = tf.function(lambda v, x: v * x)
-    module.g(module.v, 2.0)
-    with caplog.at_level("WARNING", "tensorflow"):
-        tf.saved_model.save(module, tmp_path)
-    assert "take Variables as arguments and are not saved" in caplog.text
-    _take_the_variable_as_an_argument(tmp_path / "saved_model.pb")
-    loaded = tf.saved_model.load(tmp_path)
-    one, other = tf.Variable(1.0), tf.Variable(10.0)
-    for _ in range(2):
-        loaded.f(one, tf.constant(2.0)), loaded.f(other, 3.0)
-    assert (float(one), float(other), float(loaded.v)) == (5.0, 16.0, 3.0)
-    with tf.GradientTape() as tape:
-        result = loaded.f(one, tf.constant(1.0))
-    assert float(result) == 12.0 and float(tape.gradient(result, one)) == 2.0
-    inside = tf.function(lambda x: loaded.f(one, x))
-    assert float(inside(tf.constant(1.0))) == 14.0 and float(one) == 7.0
-    for wrong in (tf.constant(2.0), tf.Variable([1.0]), tf.Variable(1), None):
+    module.v, other, numbers = tf.Variable(3.0), tf.Variable(1.0), tf.Variable([1])
+    module.f = tf.function(lambda v, x: v.assign_add(x) * 2.0)
+    module.two = tf.function(lambda x, pair, unread, y=1.0: (pair["a"] - pair["b"]) * x + module.v * y)
+    module.calls = tf.function(lambda x: module.f(module.v, x), input_signature=[tf.TensorSpec([])])
+    for given in (module.v, other):
+        module.f(given, tf.constant(0.0))
+        module.two(tf.constant(2.0), {"a": given, "b": other}, numbers)
+    module.two(tf.constant(2.0), {"a": other, "b": module.v}, other)
+    tf.saved_model.save(module, tmp_path)
+    assert len(list((tmp_path).rglob("*.pb"))) == 2
+    for again in range(2):
+        loaded = tf.saved_model.load(tmp_path)
+        assert len(loaded.f.concrete_functions) == 1 and len(loaded.two.concrete_functions) == 3
+        one, ten = tf.Variable(1.0), tf.Variable(10.0)
+        for _ in range(2):
+            loaded.f(one, tf.constant(2.0)), loaded.f(ten, 3.0)
+        assert (float(one), float(ten), float(loaded.v)) == (5.0, 16.0, 3.0)
+        with tf.GradientTape() as tape:
+            result = loaded.f(one, tf.constant(1.0))
+        assert float(result) == 12.0 and float(tape.gradient(result, one)) == 2.0
+        inside = tf.function(lambda x, loaded=loaded, one=one: loaded.f(one, x))
+        assert float(inside(tf.constant(1.0))) == 14.0 and float(one) == 7.0
+        assert float(loaded.two(tf.constant(2.0), {"a": ten, "b": one}, tf.Variable([1]))) == 21.0
+        assert float(loaded.two(tf.constant(2.0), {"a": ten, "b": one}, ten)) == 21.0
         with pytest.raises(ValueError, match="Could not find matching concrete function"):
-            loaded.f(wrong, tf.constant(2.0))
-    with pytest.raises(tf.errors.InvalidArgumentError, match="takes Variables"):
-        loaded.f.concrete_functions[0](tf.constant(2.0))
-    tf.saved_model.save(loaded, tmp_path / "again")
-    assert float(tf.saved_model.load(tmp_path / "again").f(one, tf.constant(1.0))) == 16.0
+            loaded.two(tf.constant(2.0), {"a": ten, "b": one}, tf.Variable(1.0))
+        only = loaded.two.concrete_functions.pop(0)  # what is left was traced with one Variable in two places
+        assert float(loaded.two(tf.constant(2.0), {"a": ten, "b": ten}, tf.Variable([1]))) == 3.0
+        with pytest.raises(ValueError, match="Could not find matching concrete function"):
+            loaded.two(tf.constant(2.0), {"a": ten, "b": one}, tf.Variable([1]))
+        loaded.two.concrete_functions.insert(0, only)
+        assert float(loaded.calls(1.0)) == 8.0 and float(loaded.v) == 4.0
+        for wrong in (tf.constant(2.0), tf.Variable([1.0]), tf.Variable(1), None):
+            with pytest.raises(ValueError, match="Could not find matching concrete function"):
+                loaded.f(wrong, tf.constant(2.0))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="takes Variables"):
+            loaded.f.concrete_functions[0](tf.constant(2.0))
+        loaded.v.assign(3.0)
+        tmp_path = tmp_path / f"again{again}"
+        tf.saved_model.save(loaded, tmp_path)
