@@ -188,7 +188,7 @@ class Functions:
 
 
 def _behind(held: Any) -> Any:
-    """What a graph takes from outside, of which it may have a weak reference."""
+    """Return what a graph takes from outside, of which it may have a weak reference."""
     return held() if isinstance(held, weakref.ref) else held
 
 

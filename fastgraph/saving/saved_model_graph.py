@@ -172,8 +172,8 @@ class SavedGraph(ObjectGraph):
         return {f"trace_{i}": concrete for i, concrete in enumerate(kept.values())}
 
     def _of_any_variables(self, function: Function, inputs: Any) -> ConcreteFunction:
-        """Trace a Function for Variables that nobody else has: its body may find those of the program by itself, too."""
-        made: dict[int, Variable] = {}
+        """Trace a Function for Variables that nobody else has: its body may find those of the program, too."""
+        made: dict[Any, Variable] = {}
 
         def variable(spec: Any) -> Any:
             if not isinstance(spec, VariableSpec):

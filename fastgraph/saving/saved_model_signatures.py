@@ -108,7 +108,8 @@ def described_inputs(concrete: ConcreteFunction) -> Any:
     def spec_of(leaf: Any) -> Any:
         if not isinstance(leaf, cache_keys.Held) or not leaf.is_variable:
             return leaf
-        return VariableSpec(*leaf.spec, places.setdefault(id(leaf.get()), len(places)))  # type: ignore[misc]
+        one = id(leaf if leaf.get() is None else leaf.get())
+        return VariableSpec(*leaf.spec, places.setdefault(one, len(places)))  # type: ignore[misc, call-arg]
 
     return nesting.map_structure(spec_of, concrete.structured_input_signature)
 
