@@ -115,6 +115,12 @@ _OF_OTHERS = ("units", "implementation", "rank")
 
 class _ConvLSTM(_Recurrent):
     CELL, RANK = ConvLSTMCell, 2
+    filters: Any = None
+    kernel_size: Any = None
+    strides: Any = None
+    padding: Any = None
+    data_format: Any = None
+    dilation_rate: Any = None
 
     def __init__(
         self, filters: int, kernel_size: Sizes, strides: Sizes = 1, padding: str = "valid", data_format: str | None =
