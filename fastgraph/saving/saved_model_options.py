@@ -72,8 +72,9 @@ class SaveOptions:
         function_aliases: Names for Functions, as serving programs look for them.
         experimental_custom_gradients: Whether the gradients that functions state themselves are saved.
         extra_tags: Tags besides "serve".
-        experimental_debug_stripper, experimental_io_device, experimental_variable_policy, experimental_image_format,
-            experimental_sharding_callback: A tf.train.experimental.ShardingCallback: what is in which file of values.
+        experimental_debug_stripper, experimental_io_device, experimental_variable_policy, experimental_image_format:
+            Taken and without effect.
+        experimental_sharding_callback: A tf.train.experimental.ShardingCallback: what is in which file of values.
 
     Raises:
         TypeError: The namespaces are no list of texts.
