@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import keyword
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -60,7 +61,7 @@ class RestoredConcreteFunction(ConcreteFunction):
         self._keywords = None if keywords is None else list(keywords)
         self._most_positional = -1  # -1: as many as there are
         self._of_others: dict[Any, RestoredConcreteFunction] = {}  # by replica, or by the Variables that are arguments
-        self.given: list[Variable] = []  # that are arguments
+        self.given: list[weakref.ref[Variable]] = []  # that are arguments: callers hold them
         self._lock = Lock()
 
     def __getattr__(self, name: str) -> Any:
@@ -96,7 +97,8 @@ class RestoredConcreteFunction(ConcreteFunction):
             text = f"Function {self.label} takes Variables, which only the function that has it as a trace passes on"
             raise InvalidArgumentError(None, None, text)
         with entering(trace):
-            for place, variable in zip(places, self.given, strict=True):
+            for place, variable in zip(places, [each() for each in self.given], strict=True):
+                assert variable is not None
                 values[f"{parameters[place].name}:0"] = _bound(trace, variable.__fg_cell__)
         of_tensors = [each for i, each in enumerate(parameters[:n]) if i not in places]
         for parameter, spec, owner in zip(of_tensors, specs, _owners(self.signature.structured_inputs), strict=True):
@@ -162,13 +164,13 @@ class RestoredConcreteFunction(ConcreteFunction):
         return RestoredConcreteFunction(self.label, self.library, self.signature, self.result, self._keywords)
 
     def of_variables(self, variables: list[Variable]) -> RestoredConcreteFunction:
-        """Return the function for these Variables, which are arguments of it."""
-        if not variables:
-            return self
+        """Return the function for these Variables, which are arguments of it; it goes when one of them goes."""
         key = tuple(map(id, variables))
         if key not in self._of_others:
             own = self._of_others[key] = self._other()
-            own.bound, own.objects, own.given = self.bound, self.objects, variables
+            own.bound, own.objects, own.given = self.bound, self.objects, [weakref.ref(each) for each in variables]
+            for each in {id(each): each for each in variables}.values():
+                weakref.finalize(each, self._of_others.pop, key, None).atexit = False
         return self._of_others[key]
 
     def fitted(self, leaves: list[Any]) -> list[Any]:

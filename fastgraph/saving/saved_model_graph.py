@@ -167,7 +167,10 @@ class SavedGraph(ObjectGraph):
                 kept[id(each)] = each
             else:  # the traces for other Variables are the same
                 inputs = described_inputs(each)
-                key = serialized(encoded(inputs))
+                try:
+                    key = serialized(encoded(inputs))
+                except ValueError as error:
+                    raise ValueError(f"{each!r} cannot be saved: {error}") from None
                 kept[key] = kept[key] if key in kept else self._of_any_variables(function, inputs)
         return {f"trace_{i}": concrete for i, concrete in enumerate(kept.values())}
 

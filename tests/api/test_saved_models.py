@@ -5,11 +5,13 @@ The oracle run loads all of them, both ways; here are some, and what no comparis
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import subprocess
 import sys
 import tarfile
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -921,6 +923,12 @@ def test_functions_whose_arguments_are_variables(tmp_path: Path) -> None:
                 loaded.f(wrong, tf.constant(2.0))
         with pytest.raises(tf.errors.InvalidArgumentError, match="takes Variables"):
             loaded.f.concrete_functions[0](tf.constant(2.0))
+        passing = tf.Variable(1.0)
+        assert float(loaded.f(passing, tf.constant(1.0))) == 4.0
+        held = weakref.ref(passing)
+        del passing
+        gc.collect()
+        assert held() is None, "a loaded function holds no Variable that was an argument"
         loaded.v.assign(3.0)
         tmp_path = tmp_path / f"again{again}"
         tf.saved_model.save(loaded, tmp_path)
